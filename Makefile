@@ -1,0 +1,53 @@
+# What one does with this project; `make` alone lists it. A machine needs python3 (3.11 or newer), pip and make.
+PYTHON ?= python3
+BIN   := .venv/bin
+PIP   := $(BIN)/python -m pip --disable-pip-version-check
+READY := .venv/.ready
+
+# Tests and notebooks work on small tensors: more threads would only get in each other's way.
+test test-newest run: export OMP_NUM_THREADS ?= 1
+test test-newest run: export WANDB_MODE ?= offline
+test test-newest run: export MPLBACKEND ?= Agg
+
+.PHONY: help install demo test test-newest export run clean distclean
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(READY) ## Make .venv with the versions that constraints.txt pins (the other targets do it when needed)
+
+demo: $(READY) ## Watch three kinds of attention learn to copy, then one learn English, on the CPU
+	$(BIN)/reformer_rnn copy --results results/copy
+	$(BIN)/reformer_rnn charlm --results results/charlm --minutes 1
+
+test: $(READY) ## Check that package, notebooks and README are in step; run every notebook and the tests
+	$(BIN)/python -m pytest
+
+test-newest: $(READY) ## Install the wheel beside the newest fastai and fastcore there are, and train with it
+	$(BIN)/python -m pytest -m slow
+
+export: $(READY) ## Write the package and README.md from the notebooks
+	$(BIN)/nbdev_export
+	$(BIN)/nbdev_clean
+	$(BIN)/python tools/make_readme.py
+
+run: $(READY) ## Execute the notebooks that changed since the last commit and store their outputs
+	$(BIN)/python tools/run_nbs.py
+
+clean: ## Remove what builds and tests leave behind
+	rm -rf build dist *.egg-info .pytest_cache _proc
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean ## Also remove .venv
+	rm -rf .venv
+
+$(READY): constraints.txt settings.ini setup.py tools/check_env.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed, $(PYTHON) is not; name another one: make PYTHON=python3.12"; exit 1; }
+	@echo "Setting up .venv; the first time this downloads for some minutes"
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv || { \
+	  $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -q pip; } || { \
+	  rm -rf .venv; echo "No virtual environment could be made: on Debian and Ubuntu, apt install python3-venv"; exit 1; }
+	@$(PIP) install -q -c constraints.txt setuptools wheel
+	@$(PIP) install -q -c constraints.txt --no-build-isolation -e '.[dev]'
+	@$(BIN)/python tools/check_env.py --repair
+	@touch $@

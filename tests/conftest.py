@@ -1,0 +1,35 @@
+"What several tests share: running commands, and virtual environments that borrow the packages installed here."
+import os, subprocess, sys, sysconfig, venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+def run(*command, cwd=ROOT, timeout=900):
+    "Run `command`; give its output, or fail the test with it."
+    env = {k: v for k, v in os.environ.items() if k not in ('IN_TEST', 'PYTHONPATH')}
+    ran = subprocess.run([str(o) for o in command], cwd=cwd, env=env, timeout=timeout, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if ran.returncode: pytest.fail(f'{" ".join(map(str, command))} gave {ran.returncode}:\n{ran.stdout}', pytrace=False)
+    return ran.stdout
+
+def borrowing_venv(folder):
+    "A new virtual environment in `folder` that sees the packages installed here; the path of its Python."
+    venv.create(folder, with_pip=True)
+    python = folder/'bin'/'python'
+    own = run(python, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))').strip()
+    # A path in a .pth file is searched after the environment's own packages. The .pth files found there are not
+    # read, so the editable installation of this project stays invisible.
+    (Path(own)/'borrowed.pth').write_text(sysconfig.get_path('purelib'))
+    return python
+
+@pytest.fixture(scope='session')
+def wheel(tmp_path_factory):
+    "The wheel of this project, built from a copy so that the build leaves nothing here."
+    import shutil
+    copy, dist = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('dist')
+    for name in 'setup.py settings.ini pyproject.toml MANIFEST.in README.md LICENSE'.split(): shutil.copy(ROOT/name, copy)
+    shutil.copytree(ROOT/'reformer_rnn', copy/'reformer_rnn', ignore=shutil.ignore_patterns('__pycache__'))
+    run(sys.executable, '-m', 'pip', 'wheel', '-q', '--no-deps', '--no-build-isolation', '-w', dist, copy)
+    return next(dist.glob('*.whl'))

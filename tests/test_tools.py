@@ -1,0 +1,119 @@
+"The tools report what they are there to report, on a small project of their own."
+import json, shutil, subprocess, sys, venv
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, run
+
+PICTURE = 'iVBORw0KGgo='
+
+def cell(kind, source, *outputs):
+    "A notebook cell with `outputs` as stored outputs."
+    code = dict(execution_count=None, outputs=list(outputs)) if kind == 'code' else {}
+    return dict(cell_type=kind, id=f'c{abs(hash(source)) % 10**7}', metadata={}, source=source, **code)
+
+def stream(text): return dict(output_type='stream', name='stdout', text=[text])
+
+def write_notebook(path, *cells):
+    kernel = dict(display_name='python3', language='python', name='python3')
+    notebook = dict(cells=list(cells), metadata=dict(kernelspec=kernel), nbformat=4, nbformat_minor=5)
+    path.write_text(json.dumps(notebook, indent=1))
+
+def tool(name, folder, *args):
+    "Run a tool in `folder`; the finished process."
+    return subprocess.run([sys.executable, ROOT/'tools'/name, *args], cwd=folder, capture_output=True, text=True)
+
+@pytest.fixture
+def project(tmp_path):
+    "An nbdev project with one module, exported and clean."
+    shutil.copy(ROOT/'settings.ini', tmp_path)
+    (tmp_path/'nbs').mkdir()
+    write_notebook(tmp_path/'nbs'/'00_one.ipynb', cell('markdown', '# One\n\n> A module.'),
+                   cell('code', '#| default_exp one'), cell('code', '#| export\ndef one(): return 1'))
+    for command in 'nbdev_export', 'nbdev_clean': run(Path(sys.executable).with_name(command), cwd=tmp_path)
+    return tmp_path
+
+def contents(folder): return {p: p.read_bytes() for p in folder.rglob('*') if p.is_file()}
+
+def test_check_clean_accepts(project):
+    before = contents(project)
+    checked = tool('check_clean.py', project)
+    assert checked.returncode == 0, checked.stderr
+    assert contents(project) == before
+
+def edit_module(project): (project/'reformer_rnn'/'one.py').write_text('def one(): return 2\n')
+def add_module(project): (project/'reformer_rnn'/'two.py').write_text('')
+def remove_module(project): (project/'reformer_rnn'/'one.py').unlink()
+def unclean_notebook(project):
+    path = project/'nbs'/'00_one.ipynb'
+    path.write_text(path.read_text().replace('"execution_count": null', '"execution_count": 7', 1))
+
+@pytest.mark.parametrize('change, named', [
+    (edit_module, 'reformer_rnn/one.py: not in step'), (remove_module, 'reformer_rnn/one.py: not in step'),
+    (add_module, 'reformer_rnn/two.py: no notebook'), (unclean_notebook, 'nbs/00_one.ipynb: not clean')])
+def test_check_clean_names(project, change, named):
+    change(project)
+    before = contents(project)
+    checked = tool('check_clean.py', project)
+    assert checked.returncode == 1 and named in checked.stderr
+    assert contents(project) == before
+
+def test_run_nbs_keeps_outputs_of_skipped_cells(project):
+    path = project/'nbs'/'01_run.ipynb'
+    write_notebook(path, cell('code', 'print(6 * 7)', stream('stale')),
+                   cell('code', '#| eval: false\nraise ValueError', stream('kept')),
+                   cell('code', '#| slow\nprint("from a slow cell")', stream('kept')))
+    outputs = lambda: [''.join(o['text']) for c in json.loads(path.read_text())['cells'] for o in c['outputs']]
+    assert tool('run_nbs.py', project, path).returncode == 0
+    assert outputs() == ['42\n', 'kept', 'kept']
+    assert tool('run_nbs.py', project, path, '--flags', 'slow').returncode == 0
+    assert outputs() == ['42\n', 'kept', 'from a slow cell\n']
+
+def test_run_nbs_leaves_a_failing_notebook(project):
+    path = project/'nbs'/'01_run.ipynb'
+    write_notebook(path, cell('code', 'print(1)', stream('stale')), cell('code', 'raise ValueError("no luck")'))
+    before = path.read_bytes()
+    ran = tool('run_nbs.py', project, path)
+    assert ran.returncode == 1 and 'no luck' in ran.stdout
+    assert path.read_bytes() == before
+
+def test_readme(project):
+    write_notebook(project/'nbs'/'index.ipynb', cell('markdown', '# T\n\n[one](00_one.ipynb) [far](https://far.away)'),
+                   cell('code', '#| hide\nsecret'), cell('code', 'print(1)', stream('printed')),
+                   cell('code', '#| echo: false\nplot()', dict(output_type='display_data', metadata={},
+                                                             data={'image/png': PICTURE, 'text/plain': ['<Figure>']})))
+    missing = tool('make_readme.py', project, '--check')
+    assert missing.returncode == 1 and 'README.md, images/readme_1.png' in missing.stderr
+    assert tool('make_readme.py', project).returncode == 0
+    assert tool('make_readme.py', project, '--check').returncode == 0
+    readme = (project/'README.md').read_text()
+    assert readme.split('\n\n', 1)[1] == '''# T
+
+[one](nbs/00_one.ipynb) [far](https://far.away)
+
+```python
+print(1)
+```
+
+```
+printed
+```
+
+![](images/readme_1.png)
+'''
+
+def test_check_env_removes_a_torchvision_that_does_not_load(tmp_path):
+    source, python = tmp_path/'source', tmp_path/'venv'/'bin'/'python'
+    source.mkdir()
+    (source/'torchvision.py').write_text('raise RuntimeError("operator torchvision::nms does not exist")')
+    (source/'setup.py').write_text('from setuptools import setup\nsetup(name="torchvision", py_modules=["torchvision"])')
+    run(sys.executable, '-m', 'pip', 'wheel', '-q', '--no-deps', '--no-build-isolation', '-w', tmp_path, source)
+    venv.create(tmp_path/'venv', with_pip=True)
+    run(python, '-m', 'pip', 'install', '-q', '--no-index', next(tmp_path.glob('*.whl')))
+
+    check = lambda *args: subprocess.run([python, ROOT/'tools'/'check_env.py', 'json', *args], capture_output=True, text=True)
+    assert 'torchvision does not load' in check().stderr
+    assert 'Removed it' in check('--repair').stdout
+    assert check().returncode == 0
+    missing = check('no_such_module')
+    assert missing.returncode == 1 and 'no_such_module cannot be imported' in missing.stderr

@@ -1,0 +1,62 @@
+"""Write README.md, and the pictures in it, from nbs/index.ipynb.
+
+Markdown cells are taken as they are, code cells become code blocks with their stored outputs under them, and the
+directives `#| hide`, `#| echo: false`, `#| output: false` and `#| include: false` are obeyed. `--check` writes
+nothing and fails if a file would change.
+"""
+import argparse, base64, json, re, sys
+from pathlib import Path
+
+from execnb.nbio import read_nb
+from nbdev.config import get_config
+from nbdev.process import extract_directives
+
+NOTE = '<!-- Made from nbs/index.ipynb by tools/make_readme.py: edit there. -->'
+
+def from_root(markdown, folder):
+    "`markdown` with relative links and pictures, which start in `folder`, made to start in the project's root."
+    return re.sub(r'(\]\()(?![a-z]+:|[#/])', rf'\1{folder}/', markdown)
+
+def block(text, language=''): return f'```{language}\n{text.rstrip()}\n```'
+
+def output(out, pictures):
+    "One stored output as Markdown; a picture is added to `pictures` by the name it gets."
+    data = out.get('data', {})
+    if 'image/png' in data:
+        name = f'images/readme_{len(pictures) + 1}.png'
+        pictures[name] = base64.b64decode(data['image/png'])
+        return f'![]({name})'
+    if 'text/markdown' in data: return ''.join(data['text/markdown'])
+    text = ''.join(out.get('text', data.get('text/plain', '')))
+    return block(text) if text.strip() and out.get('name') != 'stderr' else ''
+
+def render(notebook, folder):
+    "The files that `notebook`, in `folder`, gives: their bytes by name."
+    parts, pictures = [NOTE], {}
+    for cell in notebook.cells:
+        if cell.cell_type == 'markdown': parts.append(from_root(cell.source, folder))
+        if cell.cell_type != 'code': continue
+        flags = extract_directives(cell)
+        off = {name for name in ('echo:', 'output:', 'include:') if flags.get(name) == ['false']}
+        if 'hide' in flags or 'include:' in off: continue
+        source = '\n'.join(line for line in cell.source.splitlines() if not line.startswith('#|')).strip()
+        if source and 'echo:' not in off: parts.append(block(source, 'python'))
+        if 'output:' not in off: parts += [output(o, pictures) for o in cell.outputs]
+    readme = '\n\n'.join(part.strip() for part in parts if part.strip()) + '\n'
+    return {'README.md': readme.encode(), **pictures}
+
+if __name__ == '__main__':
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--check', action='store_true', help='only say whether the files are in step')
+    args = parser.parse_args()
+
+    cfg = get_config()
+    root = cfg.config_path
+    index = cfg.nbs_path/cfg.readme_nb
+    files = render(read_nb(index), cfg.nbs_path.name)
+    stale = [name for name, content in files.items() if not (root/name).exists() or (root/name).read_bytes() != content]
+    if args.check and stale: sys.exit(f'{", ".join(stale)} not in step with {index.name}; run `make export`')
+    for name in stale:
+        (root/name).parent.mkdir(exist_ok=True)
+        (root/name).write_bytes(files[name])
+    print('README.md is in step with nbs/index.ipynb' if not stale else f'wrote {", ".join(stale)}')
