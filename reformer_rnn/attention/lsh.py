@@ -56,7 +56,9 @@ class _Permute(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, order, inverse):
         ctx.save_for_backward(order, inverse)
-        return x.gather(2, order.unsqueeze(-1).expand(*order.shape, x.shape[-1]))
+        b,h,n,d = x.shape
+        rows = order.flatten(0, 1) + n*torch.arange(b*h, device=x.device).unsqueeze(-1)
+        return x.reshape(-1, d).index_select(0, rows.flatten()).view(b, h, n, d)
 
     @staticmethod
     def backward(ctx, g):
@@ -89,9 +91,8 @@ def sort_by_bucket(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #782407c4
 def attend_sorted(
-    q:torch.Tensor, # Queries, (b, h, n, d) with n a multiple of m
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    qkv:torch.Tensor, # Queries, keys and values side by side, (b, h, n, d+d+dv) with n a multiple of m
+    widths:list, # [d, d, dv]
     order:torch.Tensor, # Position at every place of this round, (b, h, n)
     place:torch.Tensor, # Place of every position, (b, h, n)
     addresses:torch.Tensor, # Addresses in this round and all earlier ones, this one last, (b, h, rounds, n)
@@ -103,7 +104,7 @@ def attend_sorted(
     "One round of LSH attention, counting only pairs that no earlier round shows"
     m = bucket_size
     chunks = lambda x: x.unflatten(2, (-1,m))
-    q,k,v = (chunks(_Permute.apply(o, order, place)) for o in (q,k,v))
+    q,k,v = chunks(_Permute.apply(qkv, order, place)).split(widths, -1)
     u = addresses.gather(-1, order.unsqueeze(2).expand_as(addresses)).unbind(2)
     apart = [chunks(o).unsqueeze(-1)-look_back(chunks(o), -2**60).unsqueeze(-2) for o in u]
     shown = [(o>0)&(o<m) if band else (o>=0)&(o<=1) for o in apart]
@@ -130,17 +131,17 @@ def attend_rounds(q, k, v, buckets, real, bucket_size, window, causal, scale):
     "All rounds of LSH attention, added up to one softmax over the union of what they show"
     n = q.shape[2]
     pad = -n%bucket_size
-    q,k,v = (F.pad(o, (0,0,0,pad)) for o in (q,k,v))
+    qkv = F.pad(torch.cat([q,k,v], -1), (0,0,0,pad))
+    widths = [o.shape[-1] for o in (q,k,v)]
     real = F.pad(real, (0,pad), value=False)[:,None,None]
     order,place,address = sort_by_bucket(F.pad(buckets, (0,pad)), real, bucket_size, window)
-    rounds = [attend_sorted(q, k, v, order[:,:,r], place[:,:,r], address[:,:,:r+1], bucket_size, window=='band', causal, scale)
+    rounds = [attend_sorted(qkv, widths, order[:,:,r], place[:,:,r], address[:,:,:r+1], bucket_size, window=='band', causal, scale)
               for r in range(buckets.shape[2])]
     top,total,out = (torch.stack(o) for o in zip(*rounds))
     weight = (top-top.amax(0)).exp()
     total,out = (weight*total).sum(0),(weight*out).sum(0)
-    alone = total==0
-    out = torch.where(alone, v.masked_fill(~real.transpose(-1,-2), 0.), out/total.masked_fill(alone, 1.))
-    return out[:,:,:n]
+    total,out,alone = total[:,:,:n],out[:,:,:n],total[:,:,:n]==0
+    return torch.where(alone, v, out/total.masked_fill(alone, 1.)) # v is zero at padding
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #81065fbd
 class LSHState(NamedTuple):
