@@ -23,7 +23,7 @@ test: $(READY) ## Check that package, notebooks and README are in step; run ever
 	$(BIN)/python -m pytest
 
 test-newest: $(READY) ## Install the wheel beside the newest fastai and fastcore there are, and train with it
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 0 -s
 
 export: $(READY) ## Write the package and README.md from the notebooks
 	$(BIN)/nbdev_export

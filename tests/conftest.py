@@ -1,10 +1,16 @@
 "What several tests share: running commands, and virtual environments that borrow the packages installed here."
-import os, subprocess, sys, sysconfig, venv
+import os, shutil, subprocess, sys, sysconfig, venv
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
+
+def pins():
+    "The versions in constraints.txt, by canonical name of the package."
+    lines = (ROOT/'constraints.txt').read_text().split()
+    return {canonicalize_name(name): version for name, version in (line.split('==') for line in lines)}
 
 def run(*command, cwd=ROOT, timeout=900):
     "Run `command`; give its output, or fail the test with it."
@@ -27,7 +33,6 @@ def borrowing_venv(folder):
 @pytest.fixture(scope='session')
 def wheel(tmp_path_factory):
     "The wheel of this project, built from a copy so that the build leaves nothing here."
-    import shutil
     copy, dist = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('dist')
     for name in 'setup.py settings.ini pyproject.toml MANIFEST.in README.md LICENSE'.split(): shutil.copy(ROOT/name, copy)
     shutil.copytree(ROOT/'reformer_rnn', copy/'reformer_rnn', ignore=shutil.ignore_patterns('__pycache__'))

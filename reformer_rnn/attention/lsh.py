@@ -130,6 +130,7 @@ def other_places(
 def attend_rounds(q, k, v, buckets, real, bucket_size, window, causal, scale):
     "All rounds of LSH attention, added up to one softmax over the union of what they show"
     n = q.shape[2]
+    bucket_size = min(bucket_size, n) # a shorter sequence is one chunk, in which everything of a bucket is seen
     pad = -n%bucket_size
     qkv = F.pad(torch.cat([q,k,v], -1), (0,0,0,pad))
     widths = [o.shape[-1] for o in (q,k,v)]

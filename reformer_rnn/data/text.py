@@ -66,7 +66,8 @@ def split_bytes(
     n_valid,n_test = (round(share*len(data)) for share in (valid, test))
     sizes = [len(data)-n_valid-n_test, n_valid, n_test]
     for name,share,size in zip(Split._fields, (1,valid,test), sizes):
-        if share>0 and size<1: raise ValueError(f'{len(data)} bytes with valid={valid} and test={test} leave no byte for {name}')
+        if share>0 and size<1:
+            raise ValueError(f'{len(data)} bytes with valid={valid} and test={test} leave no byte for {name}')
     return Split(*data.split(sizes))
 
 # %% ../../nbs/40_data/02_text.ipynb #58a2e2dc

@@ -11,6 +11,7 @@ from contextlib import ExitStack,contextmanager
 
 import torch
 from fastai.callback.core import Callback,CancelFitException
+from fastcore.basics import patch
 from fastai.learner import replacing_yield
 
 from ..models.lm import attention_as
@@ -78,10 +79,12 @@ class Throughput(Callback):
         if self.xb[0].is_cuda: torch.cuda.synchronize()
         self._tick()
 
-    @property
-    def record(self)->dict:
-        "`tokens`, `seconds` and `tokens_per_second` of all training so far"
-        return dict(tokens=self.tokens, seconds=self.seconds, tokens_per_second=self.tokens/self.seconds if self.seconds else 0.)
+# %% ../../nbs/50_training/03_callbacks.ipynb #402b8889
+@patch(as_prop=True)
+def record(self:Throughput)->dict:
+    "`tokens`, `seconds` and `tokens_per_second` of all training so far"
+    speed = self.tokens/self.seconds if self.seconds else 0.
+    return dict(tokens=self.tokens, seconds=self.seconds, tokens_per_second=speed)
 
 # %% ../../nbs/50_training/03_callbacks.ipynb #fcbec1f9
 class StopOnNonFinite(Callback):
@@ -94,9 +97,10 @@ class StopOnNonFinite(Callback):
     def after_loss(self):
         "Look at the loss of a training batch"
         if self.loss.isfinite().all(): return
-        self.error = (f'the loss is {self.loss.item()} in epoch {self.epoch}, training step {self.train_iter}, at learning rate '
-                      f'{self.opt.hypers[-1]["lr"]:.3g}; the weights are still those after the last step with a finite loss. '
-                      'Lower the learning rate, or look at the batch in `learn.xb`')
+        lr = self.opt.hypers[-1]['lr']
+        self.error = (f'the loss is {self.loss.item()} in epoch {self.epoch}, training step {self.train_iter}, '
+                      f'at learning rate {lr:.3g}; the weights are still those after the last step with a finite '
+                      'loss. Lower the learning rate, or look at the batch in `learn.xb`')
         raise CancelFitException
 
     def after_fit(self):

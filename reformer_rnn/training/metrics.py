@@ -17,7 +17,8 @@ from ..data.copy import IGNORE
 # %% ../../nbs/50_training/02_metrics.ipynb #169f13e2
 def _check_fit(logits, y):
     if logits.shape[:-1]!=y.shape:
-        raise ValueError(f'logits {tuple(logits.shape)} and targets {tuple(y.shape)} do not fit: expected one row of logits for each target')
+        raise ValueError(f'logits {tuple(logits.shape)} and targets {tuple(y.shape)} do not fit: '
+                         'expected one row of logits for each target')
 
 # %% ../../nbs/50_training/02_metrics.ipynb #19a3f03e
 class MaskedAccuracy(Metric):
@@ -47,8 +48,9 @@ def masked_nll(
 )->tuple: # Sum in nats, float64, on the CPU; number of scored targets
     "Sum up the negative log-likelihood of the scored targets"
     _check_fit(logits, y)
-    nll = F.cross_entropy(logits.flatten(0,-2).float() if logits.dtype.itemsize<4 else logits.flatten(0,-2), y.flatten(),
-                          ignore_index=IGNORE, reduction='none')
+    logits = logits.flatten(0,-2)
+    if logits.dtype.itemsize<4: logits = logits.float()  # half precision
+    nll = F.cross_entropy(logits, y.flatten(), ignore_index=IGNORE, reduction='none')
     return nll.detach().cpu().double().sum(), int((y!=IGNORE).sum())
 
 # %% ../../nbs/50_training/02_metrics.ipynb #4c4f5375

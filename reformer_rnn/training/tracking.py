@@ -15,6 +15,7 @@ from pathlib import Path
 import fastai,torch
 import numpy as np,pandas as pd
 from fastai.callback.core import Callback
+from fastcore.basics import patch
 from fastai.learner import Recorder
 from fastai.torch_core import default_device
 from scipy import stats
@@ -25,7 +26,8 @@ from ..core import check_int
 # %% ../../nbs/50_training/01_tracking.ipynb #3c0e4b37
 def _git_commit():
     "Commit of the checkout that this package is part of, or None"
-    def git(*args): return subprocess.run(['git','-C',str(Path(reformer_rnn.__file__).parent),*args], capture_output=True, text=True)
+    here = str(Path(reformer_rnn.__file__).parent)
+    def git(*args): return subprocess.run(['git','-C',here,*args], capture_output=True, text=True)
     try:
         if git('ls-files','--error-unmatch','__init__.py').returncode: return None
         found = git('describe','--always','--dirty','--abbrev=40','--exclude=*')
@@ -44,8 +46,9 @@ def environment(
 )->dict: # Strings and numbers, ready for JSON
     "Describe the software and the machine of a run"
     device = default_device() if device is None else torch.device(device)
-    return dict(version=reformer_rnn.__version__, commit=_git_commit(), python=platform.python_version(), torch=torch.__version__,
-                fastai=fastai.__version__, platform=platform.platform(), cpu=_cpu_name(), cpus=os.cpu_count(), threads=torch.get_num_threads(),
+    return dict(version=reformer_rnn.__version__, commit=_git_commit(),
+                python=platform.python_version(), torch=torch.__version__, fastai=fastai.__version__,
+                platform=platform.platform(), cpu=_cpu_name(), cpus=os.cpu_count(), threads=torch.get_num_threads(),
                 device=torch.cuda.get_device_name(device) if device.type=='cuda' else str(device),
                 date=datetime.now(timezone.utc).isoformat(timespec='seconds'))
 
@@ -59,7 +62,8 @@ def check_writable(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch(); probe.unlink()
-    except OSError as e: raise ValueError(f'cannot write into the folder {folder} ({e.strerror}): choose another one') from e
+    except OSError as e:
+        raise ValueError(f'cannot write into the folder {folder} ({e.strerror}): choose another one') from e
     return folder
 
 # %% ../../nbs/50_training/01_tracking.ipynb #f18aa1d4
@@ -118,18 +122,21 @@ class RunRecord(Callback):
         self.seconds = time.perf_counter()-self.start
         for k,v in (row | dict(seconds=self.seconds)).items(): self.record[table].setdefault(k, []).append(v)
 
-    def after_batch(self):
-        "Store one row of `steps`"
-        if self.n_batches%self.every==0:
-            self._append('steps', step=self.n_batches, train_loss=self.loss.item(), lr=float(self.opt.hypers[-1]['lr']))
-        self.n_batches += 1
+# %% ../../nbs/50_training/01_tracking.ipynb #447d3c23
+@patch
+def after_batch(self:RunRecord):
+    "Store one row of `steps`"
+    if self.n_batches%self.every==0:
+        self._append('steps', step=self.n_batches, train_loss=self.loss.item(), lr=float(self.opt.hypers[-1]['lr']))
+    self.n_batches += 1
 
-    def after_epoch(self):
-        "Store one row of `epochs`"
-        if not self.in_training: return
-        self.in_training = False
-        values = self.recorder.values[-1]
-        self._append('epochs', epoch=len(self.record['epochs']['epoch']), **dict(zip(self.recorder.metric_names[1:], values)))
+@patch
+def after_epoch(self:RunRecord):
+    "Store one row of `epochs`"
+    if not self.in_training: return
+    self.in_training = False
+    row = dict(zip(self.recorder.metric_names[1:], self.recorder.values[-1]))
+    self._append('epochs', epoch=len(self.record['epochs']['epoch']), **row)
 
 # %% ../../nbs/50_training/01_tracking.ipynb #fdf1bd5c
 def load_runs(
@@ -137,7 +144,8 @@ def load_runs(
 )->list: # The dicts, ordered by file name, each with its `file`
     "Read all runs of a folder, or raise `FileNotFoundError` if there are none"
     paths = sorted(Path(folder).glob('*.json'))
-    if not paths: raise FileNotFoundError(f'no .json file in {folder}: run the experiment first, or name another folder')
+    if not paths:
+        raise FileNotFoundError(f'no .json file in {folder}: run the experiment first, or name another folder')
     runs = []
     for p in paths:
         try: runs.append(dict(file=p.name) | json.loads(p.read_text(encoding='utf-8')))
@@ -181,7 +189,8 @@ def wandb_callbacks(
         import wandb
         from fastai.callback.wandb import WandbCallback
     except ImportError as e:
-        raise ImportError('tracking with Weights & Biases needs its package: pip install "reformer_rnn[wandb]", or pip install wandb') from e
+        raise ImportError('tracking with Weights & Biases needs its package: pip install "reformer_rnn[wandb]", '
+                          'or pip install wandb') from e
     folder = check_writable(folder)
     if wandb.run is not None: wandb.finish()  # left over from a training that failed
     wandb.init(project=project, name=name, config=config, dir=str(folder), mode=os.environ.get('WANDB_MODE', 'offline'))
