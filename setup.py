@@ -31,6 +31,7 @@ setup(
     extras_require=extras,
     packages=find_packages(include=[lib, lib + '.*']),
     package_data={lib: ['samples/*']},
+    include_package_data=False,  # package_data is all; else setuptools takes samples/ for a package
     entry_points={'console_scripts': [cfg['console_scripts']],
                   'nbdev': [f'{lib}={lib}._modidx:d']},  # lets other projects' docs link to ours
 )

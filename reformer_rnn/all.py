@@ -20,3 +20,6 @@ from .training.tracking import *
 from .training.metrics import *
 from .training.callbacks import *
 from .training.learner import *
+
+# %% ../nbs/99_all.ipynb #bb0c49ac
+__all__ = [o for o in dir() if not o.startswith('_')] # what a star import brings is what is here

@@ -28,7 +28,8 @@ class Runner(NotebookClient):
 def run(path, skip):
     "Execute the notebook at `path`; write it, cleaned, only if every cell succeeds."
     nb = nbformat.read(path, as_version=4)
-    Runner(nb, skip, timeout=None, kernel_name='python3', resources={'metadata': {'path': str(path.parent)}}).execute()
+    Runner(nb, skip, timeout=None, coalesce_streams=True, kernel_name='python3',
+           resources={'metadata': {'path': str(path.parent)}}).execute()
     nbformat.write(nb, path)
     nbdev_clean(str(path))
 

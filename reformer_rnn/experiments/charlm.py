@@ -118,10 +118,11 @@ def run_charlm(
 
 def check_charlm(cfg):
     "Refuse settings that cannot be run, before the first step"
-    check_run(cfg); check_int('sample', cfg.sample, minimum=0); check_int('seq_len', cfg.seq_len, minimum=2)
+    check_int('sample', cfg.sample, minimum=0); check_int('seq_len', cfg.seq_len, minimum=2)
     text,_ = load_text(cfg)
-    text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=1, device=cfg.device)
+    text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=1)
     for attention in cfg.attention: charlm_model(cfg, attention)
+    check_run(cfg)
 
 # %% ../../nbs/60_experiments/02_charlm.ipynb #e206a75a
 def bits_table(

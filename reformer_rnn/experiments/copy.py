@@ -92,9 +92,10 @@ def run_copy(
     cfg:CopyConfig, # Settings
 )->list: # The records of all runs
     "Train every attention with every seed, print the table, draw the picture"
-    check_run(cfg); check_int('epoch_steps', cfg.epoch_steps); check_int('bs', cfg.bs)
-    copy_dls(cfg.length, cfg.vocab_sz, cfg.bs, cfg.epoch_steps*cfg.bs, cfg.n_valid, device=cfg.device)
+    check_int('epoch_steps', cfg.epoch_steps); check_int('bs', cfg.bs)
+    copy_dls(cfg.length, cfg.vocab_sz, cfg.bs, cfg.epoch_steps*cfg.bs, cfg.n_valid)
     for attention in cfg.attention: copy_model(cfg, attention)
+    check_run(cfg)
     floor = chance(cfg.length, cfg.vocab_sz)
     print(f'Copy task of length {cfg.length}: chance is {floor.accuracy:.2%} accuracy, loss {floor.loss:.3f}')
     runs = run_all(cfg, train_copy)
