@@ -19,13 +19,13 @@ class SinusoidalPositions(nn.Module):
     def __init__(self,
         d_model:int, # Width, even
         max_len:int=None, # Not used; here so that all codes are built alike
-        std:float=.02, # Size of the components, that of the token embeddings (see below)
+        std:float=None, # Size of the components; default 1/sqrt(d_model), that of the token embeddings
     ):
         super().__init__()
         if check_int('d_model', d_model)%2: raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be even')
         omega = torch.exp(-math.log(10000)*torch.arange(0, d_model, 2)/d_model)
         self.register_buffer('omega', omega, persistent=False)
-        self.scale = std*2**.5 # a sine has a standard deviation of 1/sqrt(2)
+        self.scale = (std or d_model**-.5)*2**.5 # a sine has a standard deviation of 1/sqrt(2)
 
     def forward(self,
         positions:torch.Tensor, # Integers, (b, n) or (1, n)
@@ -40,11 +40,11 @@ class LearnedPositions(nn.Module):
     def __init__(self,
         d_model:int, # Width
         max_len:int, # Number of positions in the table
-        std:float=.02, # Standard deviation of the initial values, that of the token embeddings
+        std:float=None, # Standard deviation of the initial values; default 1/sqrt(d_model), that of the token embeddings
     ):
         super().__init__()
         self.table = nn.Embedding(check_int('max_len', max_len), check_int('d_model', d_model))
-        nn.init.normal_(self.table.weight, std=std)
+        nn.init.normal_(self.table.weight, std=std or d_model**-.5)
 
     def forward(self,
         positions:torch.Tensor, # Integers, (b, n) or (1, n)

@@ -66,7 +66,7 @@ class LM(nn.Module):
         self.embed,self.positions = nn.Embedding(vocab_sz, d_model),get_positions(positions, d_model, max_len)
         self.blocks = nn.ModuleList(Block(o, d_ff, dropout) for o in layers)
         self.dropout,self.norm,self.out = nn.Dropout(dropout),nn.LayerNorm(d_model),nn.Linear(d_model, vocab_sz)
-        nn.init.normal_(self.embed.weight, std=.02)
+        nn.init.normal_(self.embed.weight, std=d_model**-.5) # a token is a vector of length one
         if tie_weights: self.out.weight = self.embed.weight
         self.carry_state,self.state = False,None
 
