@@ -4,10 +4,11 @@ BIN   := .venv/bin
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
 READY := .venv/.ready
 
-# Tests and notebooks work on small tensors: more threads would only get in each other's way.
-test test-newest run: export OMP_NUM_THREADS ?= 1
-test test-newest run: export WANDB_MODE ?= offline
-test test-newest run: export MPLBACKEND ?= Agg
+# All of this works on small tensors: more threads would only get in each other's way.
+demo test test-newest run: export OMP_NUM_THREADS ?= 1
+demo test test-newest run: export WANDB_MODE ?= offline
+# Not for run: there it would keep the pictures out of the notebooks.
+demo test test-newest: export MPLBACKEND ?= Agg
 
 .PHONY: help install demo test test-newest export run clean distclean
 help: ## List these targets
@@ -17,7 +18,7 @@ install: $(READY) ## Make .venv with the versions that constraints.txt pins (the
 
 demo: $(READY) ## Watch three kinds of attention learn to copy, then one learn English, on the CPU
 	$(BIN)/reformer_rnn copy --results results/copy
-	$(BIN)/reformer_rnn charlm --epochs 5 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
+	$(BIN)/reformer_rnn charlm --epochs 10 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
 
 test: $(READY) ## Check that package, notebooks and README are in step; run every notebook and the tests
 	$(BIN)/python -m pytest

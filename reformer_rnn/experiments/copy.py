@@ -34,11 +34,11 @@ class CopyConfig:
     n_heads:int = 2 # Heads; linear attention needs wide heads to tell many positions apart
     d_ff:int = 256 # Hidden width of the feed-forward network
     bucket_size:int = 32 # Keys of its bucket that a position sees in each round of hashing
-    epochs:int = 10 # Evaluations during training
+    epochs:int = 8 # Evaluations during training
     epoch_steps:int = 30 # Training steps between them
     bs:int = 32 # Sequences a step, all of them fresh
     lr:float = 3e-3 # Highest learning rate of the one-cycle schedule
-    n_valid:int = 512 # Held-out sequences
+    n_valid:int = 256 # Held-out sequences
     results:str = 'results/copy' # Folder for the JSON file of every run, and the picture
     resume:bool = False # Keep the runs of these settings that are already in the folder?
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
