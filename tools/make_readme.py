@@ -19,14 +19,14 @@ def from_root(markdown, folder):
 
 def block(text, language=''): return f'```{language}\n{text.rstrip()}\n```'
 
-def output(out, pictures):
-    "One stored output as Markdown; a picture is added to `pictures` by the name it gets."
+def output(out, pictures, folder, alt=''):
+    "One stored output as Markdown; a picture, described by `alt`, is added to `pictures` by the name it gets."
     data = out.get('data', {})
     if 'image/png' in data:
         name = f'images/readme_{len(pictures) + 1}.png'
         pictures[name] = base64.b64decode(data['image/png'])
-        return f'![]({name})'
-    if 'text/markdown' in data: return ''.join(data['text/markdown'])
+        return f'![{alt}]({name})'
+    if 'text/markdown' in data: return from_root(''.join(data['text/markdown']), folder)
     text = ''.join(out.get('text', data.get('text/plain', '')))
     return block(text) if text.strip() and out.get('name') != 'stderr' else ''
 
@@ -41,7 +41,8 @@ def render(notebook, folder):
         if 'hide' in flags or 'include:' in off: continue
         source = '\n'.join(line for line in cell.source.splitlines() if not line.startswith('#|')).strip()
         if source and 'echo:' not in off: parts.append(block(source, 'python'))
-        if 'output:' not in off: parts += [output(o, pictures) for o in cell.outputs]
+        alt = ' '.join(flags.get('fig-alt:', []))
+        if 'output:' not in off: parts += [output(o, pictures, folder, alt) for o in cell.outputs]
     readme = '\n\n'.join(part.strip() for part in parts if part.strip()) + '\n'
     return {'README.md': readme.encode(), **pictures}
 

@@ -155,7 +155,7 @@ def plot_copy(
     plot_curves(axs[0], runs, 'valid_loss', runs[0]['chance']['loss'])
     axs[0].set(title='loss on held-out sequences', ylabel='nats')
     plot_curves(axs[1], runs, 'masked_accuracy', runs[0]['chance']['accuracy'])
-    axs[1].set(title='accuracy', ylabel='share of symbols'); axs[1].legend(fontsize=8)
+    axs[1].set(title='accuracy', ylabel='share of symbols'); axs[1].legend(fontsize=8, loc='center left')
     plot_table(axs[2], accuracy_table(runs))
     return fig
 
