@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'register_attention', 'AttentionLayer', 'QKVAttention',
-           'convert_attention', 'run_segments', 'check_recurrent', 'check_causal']
+           'convert_attention', 'run_segments', 'check_recurrent', 'check_causal', 'check_same']
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import torch
@@ -167,3 +167,17 @@ def check_causal(
         g, = torch.autograd.grad(step(x, None)[0][:,t].square().sum(), x)
         assert (g[:,t+1:]==0).all(), f'output {t} depends on a later input'
         assert (g[:,t]!=0).any(), f'output {t} does not depend on its own input'
+
+# %% ../../nbs/10_attention/00_layer.ipynb #5398c0de
+def check_same(
+    f, # A function of the tensors `xs`
+    g, # Another
+    xs, # Tensors that require gradients, in float64 if the bound is to mean anything
+    tol:float=1e-10, # Largest difference allowed
+):
+    "Assert that two functions agree, in their outputs and in the gradients with respect to all inputs"
+    cotangent = torch.randn_like(f(*xs))
+    both = [(h(*xs),*torch.autograd.grad(h(*xs), xs, cotangent)) for h in (f,g)]
+    for name,a,b in zip(('outputs',*(f'gradients of input {i}' for i in range(len(xs)))), *both):
+        diff = (a-b).abs().max().item()
+        assert diff<=tol, f'{name} differ by {diff}'

@@ -33,7 +33,7 @@ class CharLMConfig:
     d_model:int = 128 # Width of the model
     n_layers:int = 2 # Blocks
     n_heads:int = 4 # Heads
-    bucket_size:int = 64 # Keys of its bucket that a position sees in each round of hashing
+    bucket_size:int = 32 # Keys of its bucket that a position sees in each round of hashing
     dropout:float = 0. # After the embedding and in every block
     seq_len:int = 256 # Bytes in a row of a batch, over which gradients flow
     bs:int = 16 # Rows
@@ -85,7 +85,7 @@ def train_charlm(
     "Train and evaluate one model"
     seed_everything(seed)
     text,name = load_text(cfg)
-    dls = text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=1, device=cfg.device)
+    dls = text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=4, device=cfg.device)
     model = charlm_model(cfg, attention)
     learn = lm_learner(dls, model, carry=cfg.carry)
     record = fit_recorded(learn, cfg, 'charlm', attention, seed)
@@ -120,7 +120,7 @@ def check_charlm(cfg):
     "Refuse settings that cannot be run, before the first step"
     check_int('sample', cfg.sample, minimum=0); check_int('seq_len', cfg.seq_len, minimum=2)
     text,_ = load_text(cfg)
-    text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=1)
+    text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=4)
     for attention in cfg.attention: charlm_model(cfg, attention)
     check_run(cfg)
 
