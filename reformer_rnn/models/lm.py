@@ -154,6 +154,7 @@ def attention_as(
 ):
     "Exchange all attention layers of `model` inside a `with` block"
     places = [(parent,key,o) for parent in model.modules() for key,o in parent.named_children() if isinstance(o, AttentionLayer)]
+    if not places: raise ValueError(f'a {type(model).__name__} without attention layers cannot change its attention')
     new = [convert_attention(o, name, **options) for _,_,o in places] # all of them before the first is exchanged
     for (parent,key,_),o in zip(places, new): setattr(parent, key, o)
     try: yield model
