@@ -67,14 +67,10 @@ def training_call(
 def time_training(
     cfg:SpeedConfig, # Settings
 )->list: # One dict a length and candidate, in seconds
-    "Time the forward and backward pass of every candidate at every length"
-    rows = []
-    for n in cfg.lengths:
-        calls = {name: training_call(cfg, n, f) for name,f in candidates(cfg, n).items()}
-        for name,t in time_calls(calls, cfg.repeats).items():
-            rows.append(dict(name=name, n=n, median=t.median, spread=t.spread))
-        print(f'n={n}: ' + ', '.join(f'{o["name"]} {1e3*o["median"]:.3g} ms' for o in rows if o['n']==n), flush=True)
-    return rows
+    "Time the forward and backward pass of every candidate at every length, all of them in turns"
+    calls = {(name,n): training_call(cfg, n, f) for n in cfg.lengths for name,f in candidates(cfg, n).items()}
+    times = time_calls(calls, cfg.repeats)
+    return [dict(name=name, n=n, median=t.median, spread=t.spread) for (name,n),t in times.items()]
 
 # %% ../../nbs/70_benchmarks/01_attention.ipynb #05da46c6
 def peak_memory(
