@@ -10,7 +10,7 @@ demo test test-newest run: export WANDB_MODE ?= offline
 # Not for run: there it would keep the pictures out of the notebooks.
 demo test test-newest: export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test test-newest export run clean distclean
+.PHONY: help install demo test test-newest export run docs preview clean distclean
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -20,7 +20,8 @@ demo: $(READY) ## Watch three kinds of attention learn to copy, then one learn E
 	$(BIN)/reformer_rnn copy --results results/copy
 	$(BIN)/reformer_rnn charlm --epochs 10 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
 
-test: $(READY) ## Check that package, notebooks and README are in step; run every notebook and the tests
+test: $(READY) ## Check that package, notebooks, README and site are in step; run every notebook and the tests
+	@$(BIN)/python tools/find_browser.py --install
 	$(BIN)/python -m pytest
 
 test-newest: $(READY) ## Install the wheel beside the newest fastai and fastcore there are, and train with it
@@ -33,6 +34,12 @@ export: $(READY) ## Write the package and README.md from the notebooks
 
 run: $(READY) ## Execute the notebooks that changed since the last commit and store their outputs
 	$(BIN)/python tools/run_nbs.py
+
+docs: $(READY) ## Render the notebooks, from their stored outputs, as the site in docs/
+	$(BIN)/python tools/build_docs.py
+
+preview: ## Serve docs/ at http://127.0.0.1:8000 (PORT=... for another port)
+	$(PYTHON) -m http.server $(or $(PORT),8000) --bind 127.0.0.1 --directory docs
 
 clean: ## Remove what builds and tests leave behind
 	rm -rf build dist *.egg-info .pytest_cache _proc

@@ -41,7 +41,7 @@ def render(notebook, folder):
         if 'hide' in flags or 'include:' in off: continue
         source = '\n'.join(line for line in cell.source.splitlines() if not line.startswith('#|')).strip()
         if source and 'echo:' not in off: parts.append(block(source, 'python'))
-        alt = ' '.join(flags.get('fig-alt:', []))
+        alt = ' '.join(flags.get('fig-alt:', [])).strip('"')
         if 'output:' not in off: parts += [output(o, pictures, folder, alt) for o in cell.outputs]
     readme = '\n\n'.join(part.strip() for part in parts if part.strip()) + '\n'
     return {'README.md': readme.encode(), **pictures}

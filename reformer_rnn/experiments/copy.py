@@ -109,7 +109,9 @@ def run_copy(
 # %% ../../nbs/60_experiments/01_copy.ipynb #b24029e6
 COLUMNS = ['full','LSH-8','LSH-4','LSH-2','LSH-1','linear']
 
-def row_names(runs): return list(dict.fromkeys(o['attention'] for o in runs))
+def row_names(runs):
+    "Attentions in the order in which they first appear"
+    return list(dict.fromkeys(o['attention'] for o in runs))
 
 def accuracy_table(
     runs:list, # Records of runs
@@ -151,11 +153,12 @@ def plot_copy(
     runs:list, # Records of runs with the same settings
 )->plt.Figure:
     "Loss and accuracy of all runs, and the table as a heat map"
-    fig,axs = plt.subplots(1, 3, figsize=(12,3.4), layout='constrained', width_ratios=(3,3,4))
+    fig,axs = plt.subplots(1, 3, figsize=(12,3.7), layout='constrained', width_ratios=(3,3,4))
     plot_curves(axs[0], runs, 'valid_loss', runs[0]['chance']['loss'])
     axs[0].set(title='loss on held-out sequences', ylabel='nats')
     plot_curves(axs[1], runs, 'masked_accuracy', runs[0]['chance']['accuracy'])
-    axs[1].set(title='accuracy', ylabel='share of symbols'); axs[1].legend(fontsize=8, loc='center left')
+    axs[1].set(title='accuracy', ylabel='share of symbols')
+    fig.legend(*axs[1].get_legend_handles_labels(), loc='outside lower left', ncols=9, fontsize=8)
     plot_table(axs[2], accuracy_table(runs))
     return fig
 

@@ -1,0 +1,24 @@
+"How Sphinx makes the pages; tools/build_docs.py gives it name, title and version from settings.ini."
+extensions = ['myst_nb', 'sphinx.ext.mathjax']
+nb_execution_mode = 'off'
+nb_merge_streams = True
+nb_render_markdown_format = 'myst'  # tables and formulas in outputs too
+myst_enable_extensions = ['dollarmath', 'amsmath', 'colon_fence', 'attrs_block', 'deflist']
+myst_dmath_double_inline = True  # $$ within a paragraph, as Jupyter has it
+myst_heading_anchors = 4
+mathjax_path = 'tex-svg.js'  # one file with its fonts inside
+
+html_theme = 'furo'
+html_theme_options = dict(
+    light_css_variables={'color-brand-primary': '#15616d', 'color-brand-content': '#15616d', 'color-brand-visited': '#15616d'},
+    dark_css_variables={'color-brand-primary': '#7fc8d1', 'color-brand-content': '#7fc8d1', 'color-brand-visited': '#7fc8d1'})
+pygments_style = 'friendly'
+pygments_dark_style = 'github-dark'
+html_static_path = ['_static']
+html_css_files = ['site.css']
+html_js_files = ['site.js']
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_show_sphinx = False
+html_use_index = False

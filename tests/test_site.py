@@ -1,0 +1,240 @@
+"The documentation site: in step with the notebooks, whole in a real browser, and refused when a notebook is at fault."
+import json, os, shutil, sys, threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from conftest import ROOT, run
+from test_tools import PICTURE, cell, contents, stream, tool, write_notebook
+
+sys.path.insert(0, str(ROOT/'tools'))
+from find_browser import ADVICE, find
+
+DOCS = ROOT/'docs'
+PAGES = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.html'))
+MB = 2**20
+EXPORT = Path(sys.executable).with_name('nbdev_export')
+
+def test_docs_in_step(): run(sys.executable, 'tools/build_docs.py', '--check')
+
+def test_size():
+    assert PAGES, 'docs/ holds no pages; run `make docs`'
+    assert sum(p.stat().st_size for p in DOCS.rglob('*') if p.is_file()) <= 12*MB
+    assert (DOCS/'.nojekyll').exists()
+
+@pytest.fixture(scope='module')
+def browser():
+    "A headless Chromium."
+    if not (path := find()): pytest.skip(ADVICE)
+    from playwright.sync_api import sync_playwright
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=[] if os.geteuid() else ['--no-sandbox'])
+        yield chromium
+        chromium.close()
+
+@pytest.fixture(scope='module')
+def server():
+    "The address at which docs/ is served."
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args): pass
+    with ThreadingHTTPServer(('127.0.0.1', 0), partial(Quiet, directory=DOCS)) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f'http://127.0.0.1:{running.server_port}'
+        running.shutdown()
+
+@pytest.fixture
+def visit(browser):
+    "A function that opens a page; after the test nothing may have gone wrong on it, and no request left the machine."
+    complaints, contexts = [], []
+    def visit(address, **options):
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on('console', lambda message: complaints.append(message.text) if message.type in ('error', 'warning') else None)
+        page.on('pageerror', lambda error: complaints.append(str(error)))
+        page.on('requestfailed', lambda request: complaints.append(f'failed: {request.url}'))
+        page.on('response', lambda answer: complaints.append(f'{answer.status}: {answer.url}') if answer.status >= 400 else None)
+        def local(route):
+            if urlsplit(route.request.url).hostname in (None, '', '127.0.0.1'): return route.continue_()
+            complaints.append(f'left the machine: {route.request.url}')
+            route.abort()
+        page.route('**/*', local)
+        page.goto(address)
+        page.evaluate('window.MathJax && MathJax.startup.promise')
+        return page
+    yield visit
+    for context in contexts: context.close()
+    assert not complaints
+
+PROSE = '''() => { const copy = document.body.cloneNode(true);
+    copy.querySelectorAll('pre, code, script, mjx-container').forEach(o => o.remove()); return copy.textContent }'''
+# What reaches beyond the window although nothing around it scrolls. The theme clips, so the page's own width says nothing.
+STICKING_OUT = '''() => { const scrolls = o => o.matches('.content *') && (/auto|scroll/.test(getComputedStyle(o).overflowX) || scrolls(o.parentElement));
+    return [...document.querySelectorAll('.content *')].filter(o => o.getBoundingClientRect().right > innerWidth + 1 && o.getClientRects().length
+        && !o.closest('.toc-drawer, mjx-assistive-mml') && !scrolls(o.parentElement)).map(o => o.outerHTML.slice(0, 150)) }'''
+
+@pytest.mark.parametrize('name', PAGES)
+def test_page(visit, name):
+    path = DOCS/name
+    page = visit(path.as_uri(), viewport=dict(width=1200, height=800))
+
+    formulas = page.locator('.math').count()
+    assert page.locator('.math mjx-container').count() == formulas
+    assert not page.locator('mjx-merror, [data-mjx-error]').count()
+    prose = page.evaluate(PROSE)
+    assert not any(mark in prose for mark in ('$$', r'\(', r'\[')), 'a formula was left as it was written'
+
+    images = page.evaluate('[...document.images].map(o => [o.src, o.alt, o.complete && o.naturalWidth > 0])')
+    for source, alt, loaded in images:
+        assert loaded, f'{source} did not load'
+        assert alt, f'{source} has no alternative text'
+    weight = path.stat().st_size + sum((DOCS/'_images'/source.rpartition('/')[2]).stat().st_size for source in {o[0] for o in images})
+    assert weight <= MB
+
+    for target in page.evaluate('[...document.querySelectorAll("a[href]")].map(o => o.href)'):
+        url = urlsplit(target)
+        if url.scheme != 'file': continue
+        file = DOCS/unquote(url.path)
+        assert file.is_file() and file.is_relative_to(DOCS), f'{target} leads nowhere'
+        assert not url.fragment or f'id="{unquote(url.fragment)}"' in file.read_text(), f'{target} leads to no place on that page'
+
+    page.set_viewport_size(dict(width=390, height=800))
+    assert page.evaluate('document.documentElement.scrollWidth') <= 390
+    assert page.evaluate(STICKING_OUT) == []
+    assert page.evaluate('[...document.querySelectorAll("img.wide")].every(o => o.width > 600)'), 'a wide figure has shrunk'
+
+@pytest.mark.parametrize('served', [False, True])
+def test_search(visit, server, served):
+    page = visit((server if served else DOCS.as_uri()) + '/search.html?q=linear+attention')
+    page.wait_for_selector('#search-results li a')
+    assert 'attention/linear.html' in page.locator('#search-results li a').first.get_attribute('href')
+    if served:
+        page.wait_for_selector('#search-results p.context')  # excerpts need a server
+    page.locator('#search-results li a').first.click()
+    page.wait_for_url('**/attention/linear.html*')
+    assert page.locator('h1').first.inner_text().startswith('Linear attention')
+
+@pytest.mark.parametrize('scheme', ['light', 'dark'])
+def test_theme(visit, scheme):
+    page = visit((DOCS/'attention'/'softmax.html').as_uri(), color_scheme=scheme)
+    brightness = lambda what, key: page.evaluate(
+        f'getComputedStyle(document.querySelector("{what}")).{key}.match(/[0-9.]+/g).slice(0, 3).reduce((a, b) => a + +b, 0)')
+    seen = {brightness('body', 'backgroundColor') > 382}
+    assert seen == {scheme == 'light'}
+    for _ in range(2):
+        page.locator('.theme-toggle:visible').first.click()
+        bright = brightness('body', 'backgroundColor') > 382
+        seen.add(bright)
+        assert (brightness('article p', 'color') > 382) != bright
+        assert brightness('.cell_output img', 'backgroundColor') == 3*255, 'figures need their light card'
+    assert seen == {True, False}
+
+def test_copy_button(visit, server):
+    page = visit(f'{server}/index.html', permissions=['clipboard-read', 'clipboard-write'])
+    block = page.locator('div.highlight', has=page.locator('button.copy')).first
+    shown = block.locator('pre').inner_text()
+    block.hover()
+    block.locator('button.copy').click()
+    page.wait_for_function('document.querySelector("button.copy").textContent == "Copied"')
+    assert page.evaluate('navigator.clipboard.readText()').strip() == shown.strip()
+
+def test_next_leads_through_all_pages(visit):
+    "The front page leads to what to read, and from there the next links pass every page once."
+    page, seen = visit((DOCS/'index.html').as_uri()), ['index.html']
+    while (following := page.locator('a.next-page')).count():
+        page.goto(following.evaluate('o => o.href'))
+        seen.append(page.url.removeprefix(DOCS.as_uri() + '/'))
+        assert len(seen) <= len(PAGES), f'the next links go round: {seen}'
+    assert seen[1] == 'reading.html'
+    assert sorted([*seen, 'search.html']) == PAGES
+
+# A small site, and what is reported when something is wrong with it
+
+MODULE = '''#| export
+def one(
+    x:int, # A number
+    *,
+    y:str='a|b', # Shape (b, n), as `two` takes it
+)->int: # Its sum
+    "Add (Kitaev et al. 2020, section 2)"
+
+class Two:
+    "Hold"
+    def three(self):
+        "Give three"'''
+
+def figure(source): return cell('code', source, dict(output_type='display_data', metadata={}, data={'image/png': PICTURE, 'text/plain': '<Figure>'}))
+
+@pytest.fixture
+def project(tmp_path):
+    "A project whose notebooks make a site."
+    shutil.copy(ROOT/'settings.ini', tmp_path)
+    shutil.copytree(ROOT/'nbs'/'_site', tmp_path/'nbs'/'_site')
+    nbs = tmp_path/'nbs'
+    (nbs/'10_part').mkdir()
+    title = lambda name: cell('markdown', f'# {name}\n\n> A page.')
+    write_notebook(nbs/'index.ipynb', title('Front'), cell('markdown', 'See [one](10_part/01_one.ipynb#a-heading) and `one`.'))
+    write_notebook(nbs/'01_reading.ipynb', title('Reading'))
+    write_notebook(nbs/'98_bibliography.ipynb', title('Papers'), cell('markdown', '1. **Kitaev et al. 2020.** Nikita Kitaev. *Reformer.*'))
+    write_notebook(nbs/'10_part'/'01_one.ipynb', title('One'), cell('code', '#| default_exp part.one'), cell('code', MODULE),
+                   cell('markdown', '## A heading\n\n$$x$$\n\nTold by Kitaev et al. (2020).'), figure('#| fig-alt: "A: dot"\nplot()'),
+                   cell('code', '#| hide\nsecret()'), cell('code', '#| echo: false\nunseen()', stream('seen')),
+                   cell('code', '#| exports\ndef shown():\n    "Show"'))
+    run(EXPORT, cwd=tmp_path)
+    return tmp_path
+
+def test_small_site(project):
+    built = tool('build_docs.py', project)
+    assert built.returncode == 0, built.stderr
+    first = contents(project/'docs')
+    assert tool('build_docs.py', project, '--check').returncode == 0
+    shutil.rmtree(project/'docs')
+    assert tool('build_docs.py', project).returncode == 0
+    assert contents(project/'docs') == first, 'two builds differ'
+
+    page = (project/'docs'/'part'/'one.html').read_text()
+    assert 'secret' not in page and 'unseen' not in page and 'seen' in page and 'alt="A: dot"' in page
+    for text in ('id="one"', 'id="two.three"', 'A number', 'Its sum', 'reformer_rnn/part/one.py#L', 'bibliography.html#kitaev-et-al-2020'):
+        assert text in page, text
+    assert 'href="part/one.html#one"' in (project/'docs'/'index.html').read_text()
+    assert 'part/one.html#cite-kitaev-et-al-2020-2' in (project/'docs'/'bibliography.html').read_text()
+
+    (project/'docs'/'index.html').write_text('')
+    checked = tool('build_docs.py', project, '--check')
+    assert checked.returncode == 1 and 'not in step' in checked.stderr and 'index.html' in checked.stderr
+
+FAULTS = {
+    'an error': (cell('code', 'boom()', dict(output_type='error', ename='E', evalue='', traceback=[])), 'stores an error'),
+    'a broken link': (cell('markdown', 'See [two](02_two.ipynb).'), '02_two.ipynb, which does not exist'),
+    'a broken anchor': (cell('markdown', 'See [two](01_one.ipynb#nowhere).'), 'nowhere'),
+    'a missing image': (cell('markdown', '![A dot](dot.png)'), 'dot.png, which does not exist'),
+    'an image without text': (cell('markdown', '![](dot.png)'), 'no alternative text'),
+    'an unknown paper': (cell('markdown', 'So said Nobody et al. 2019.'), '"Nobody et al. 2019", which nbs/98_bibliography.ipynb does not list'),
+    'no docstring': (cell('code', '#| export\ndef two(): pass'), '`two` is exported without a docstring'),
+    'half a docstring': (cell('code', '#| export\ndef two(a, # A\n    b,\n):\n    "Two"'), 'not b'),
+    'a figure without text': (figure('plot()'), 'without alternative text'),
+    'a text without figure': (cell('code', '#| fig-alt: A dot\nplot()'), 'stores none'),
+    'no text': (figure('#| fig-alt:\nplot()'), 'an empty fig-alt'),
+    'an empty text': (figure('#| fig-alt: ""\nplot()'), 'without alternative text'),
+    'a text that is not YAML': (figure('#| fig-alt: left: right\nplot()'), 'double quotes'),
+    'raw HTML that leads nowhere': (cell('markdown', '<a href="nowhere.html">there</a>'), 'nowhere.html leads nowhere'),
+}
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_faults_are_named(project, fault):
+    wrong, message = FAULTS[fault]
+    path = project/'nbs'/'10_part'/'01_one.ipynb'
+    notebook = json.loads(path.read_text())
+    number = len(notebook['cells'])
+    write_notebook(path, *notebook['cells'], wrong)
+    run(EXPORT, cwd=project)
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and not (project/'docs').exists()
+    assert message in built.stderr
+    if not fault.startswith('raw'): assert f'nbs/10_part/01_one.ipynb, cell {number}' in built.stderr
+
+def test_uncited_paper_is_named(project):
+    write_notebook(project/'nbs'/'98_bibliography.ipynb', cell('markdown', '# P\n\n> A page.'),
+                   cell('markdown', '1. **Kitaev et al. 2020.** Reformer.\n1. **Zeno 2000.** On motion.'))
+    assert 'nbs/98_bibliography.ipynb, cell 1' in (said := tool('build_docs.py', project).stderr) and 'no notebook cites "Zeno 2000"' in said

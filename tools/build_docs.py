@@ -1,0 +1,118 @@
+"""Render the notebooks as a static site in docs/, from their stored outputs; no cell is run.
+
+nbdev's processors decide what of a notebook is published, the modules in tools/sitebuild turn that into MyST, and
+Sphinx makes the pages. Whatever is wrong with a notebook is reported with the cell, and docs/ stays as it was.
+`--check` builds the site elsewhere and fails if docs/ differs from it.
+"""
+import argparse, json, os, re, shutil, subprocess, sys, tempfile
+from importlib.metadata import files
+from itertools import groupby
+from pathlib import Path
+
+from nbdev.config import get_config
+from nbdev.doclinks import nbglob
+
+from sitebuild import api, html
+from sitebuild.citations import Bibliography
+from sitebuild.convert import Converter, markdown_cell
+from sitebuild.notebooks import Problems, load
+
+FRONT, FIRST, PAPERS = 'index', 'reading', 'bibliography'  # pages with a task of their own
+PICTURES = '.png', '.jpg', '.jpeg', '.gif', '.svg', '.webp'
+WARNING = re.compile(r'^(?P<path>.+?\.ipynb):(?P<line>\d+): (?:WARNING|ERROR): (?P<text>.*)$')
+
+def stop(problems):
+    "End with the list of problems, if there are any."
+    if problems: sys.exit('\n'.join(dict.fromkeys(problems)) + f'\n{len(set(problems))} problems; docs/ is left as it was')
+
+def contents(notebooks):
+    "The navigation: the pages in the order of the files, a caption for each folder."
+    order = sorted((nb for nb in notebooks if nb.page != FRONT), key=lambda nb: (nb.page != FIRST, nb.name))
+    folder = lambda nb: nb.page.rpartition('/')[0]
+    for i, (name, group) in enumerate(groupby(order, folder)):
+        caption = name.replace('_', ' ').replace('/', ': ').capitalize() or ('Reference' if i else 'Start here')
+        yield '\n'.join(['```{toctree}', ':hidden:', f':caption: {caption}', '', *(nb.page for nb in group), '```'])
+
+def write_sources(notebooks, converter, cfg, folder):
+    "Write all that Sphinx reads into `folder`; give the places from which the cells of each page come."
+    shutil.copytree(cfg.nbs_path/'_site', folder, dirs_exist_ok=True)
+    maths = next(f for f in files('sphinx-mathjax-offline') if f.name == 'tex-svg.js').locate()
+    shutil.copyfile(maths, folder/'_static'/'tex-svg.js')
+    places = {}
+    for nb in sorted(notebooks, key=lambda nb: nb.page == PAPERS):  # the list of papers names whoever cites them
+        page, places[nb.page] = converter.page(nb)
+        if nb.page == FRONT: page['cells'].append(markdown_cell('\n\n'.join(contents(notebooks))) | dict(id='contents'))
+        target = folder/f'{nb.page}.ipynb'
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(page, indent=1))
+        for picture in nb.path.parent.rglob('*'):
+            if picture.suffix not in PICTURES or picture.is_relative_to(cfg.nbs_path/'_site'): continue
+            copy = target.parent/picture.relative_to(nb.path.parent)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(picture, copy)
+    return places
+
+def sphinx(source, target, cfg, places, problems):
+    "Run Sphinx; what it warns of goes to `problems`, with the cell it comes from."
+    env = {**os.environ, 'SOURCE_DATE_EPOCH': '0', 'PYTHONHASHSEED': '0'}
+    settings = [f'-D{name}={value}' for name, value in dict(
+        project=cfg.lib_name, author=cfg.author, html_title=cfg.title, release=cfg.version).items()]
+    ran = subprocess.run([sys.executable, '-m', 'sphinx', '-q', '-E', '-b', 'html', *settings,
+                          '-d', source.parent/'doctrees', source, target], env=env, capture_output=True, text=True)
+    for line in ran.stderr.splitlines():
+        if warned := WARNING.match(line):
+            page = Path(warned['path']).relative_to(source).with_suffix('').as_posix()
+            cell = int(warned['line'])//10000 - 1
+            known = places.get(page, [])
+            problems.add(known[cell] if 0 <= cell < len(known) else page, warned['text'])
+        elif line.strip(): problems.append(line)
+    if ran.returncode and not problems: problems.append(f'Sphinx failed:\n{ran.stdout}{ran.stderr}')
+
+def build(cfg, folder):
+    "Build the site in `folder` and give its place; stop with a list if something is wrong with the notebooks."
+    problems, root, nbs = Problems(), cfg.config_path.resolve(), cfg.nbs_path.resolve()
+    notebooks = [load(p.resolve(), nbs, root, problems) for p in sorted(nbglob(as_path=True))]
+    pages = {nb.page: nb for nb in notebooks}
+    for name in (FRONT, FIRST, PAPERS):
+        if name not in pages: problems.append(f'no notebook gives the page {name}.html')
+    for nb in notebooks:
+        if pages[nb.page] is not nb: problems.append(f'{nb.name} and {pages[nb.page].name} both give the page {nb.page}.html')
+    stop(problems)
+
+    bibliography = Bibliography(pages[PAPERS], problems)
+    converter = Converter(notebooks, api.index(notebooks, problems), bibliography, cfg, problems)
+    source, site = folder/'source', folder/'site'
+    places = write_sources(notebooks, converter, cfg, source)
+    bibliography.check()
+    stop(problems)
+    sphinx(source, site, cfg, places, problems)
+    stop(problems)
+    for name in ('.buildinfo', 'objects.inv'): (site/name).unlink(missing_ok=True)
+    shutil.rmtree(site/'_sources', ignore_errors=True)
+    (site/'.nojekyll').touch()
+    problems += html.faults(site)
+    stop(problems)
+    return site
+
+def differences(site, docs):
+    "The files that the two folders do not share byte for byte."
+    names = lambda folder: {p.relative_to(folder).as_posix() for p in folder.rglob('*') if p.is_file()}
+    same = lambda name: (site/name).is_file() and (docs/name).is_file() and (site/name).read_bytes() == (docs/name).read_bytes()
+    return sorted(name for name in names(site) | names(docs) if not same(name))
+
+if __name__ == '__main__':
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--check', action='store_true', help='only say whether docs/ is in step')
+    args = parser.parse_args()
+
+    cfg = get_config()
+    docs = cfg.doc_path
+    with tempfile.TemporaryDirectory() as folder:
+        site = build(cfg, Path(folder).resolve())
+        changed = differences(site, docs)
+        if args.check and changed:
+            sys.exit(f'docs/ is not in step with the notebooks; run `make docs`: {len(changed)} files differ, {", ".join(changed[:8])}')
+        if changed:
+            shutil.rmtree(docs, ignore_errors=True)
+            shutil.copytree(site, docs)
+    print(f'{len(list(docs.rglob("*.html")))} pages in {docs.name}/, {len(changed)} files changed')

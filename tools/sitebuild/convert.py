@@ -1,0 +1,160 @@
+"Turn notebooks into what Sphinx with MyST-NB reads: neutral Markdown into MyST, definitions into reference entries."
+import base64, re
+from functools import cached_property
+
+from nbdev.doclinks import NbdevLookup
+
+from . import api
+from .markdown import link_parts, rewrite
+from .notebooks import options
+
+SYMBOL = re.compile(r'`([A-Za-z_][\w.]*)(\(\))?`')
+CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attributes>[^}\n]*)\}[ \t]*\n(?:\s*#+ (?P<title>.+)\n)?', re.M)
+ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
+NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
+WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
+REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
+
+def callouts(text):
+    "Quarto's callouts as admonitions."
+    def admonition(found):
+        title = re.search(r'title="([^"]*)"', found['attributes'])
+        title = title[1] if title else found['title'] or found['kind'].capitalize()
+        return f'{found["fence"]}{{admonition}} {title}\n:class: {found["kind"]}\n\n'
+    return CALLOUT.sub(admonition, text)
+
+def png_width(data):
+    "The width in pixels of the picture in an output's `data`; 0 if it is not a PNG."
+    head = base64.b64decode(''.join(data.get('image/png', ''))[:64])
+    return int.from_bytes(head[16:20], 'big')
+
+def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
+
+class Converter:
+    "What is known of all notebooks, to convert each of them; what is wrong goes to `problems`."
+    def __init__(self, notebooks, found, bibliography, cfg, problems):
+        self.notebooks, self.found, self.bibliography, self.cfg, self.problems = notebooks, found, bibliography, cfg, problems
+        self.root = cfg.config_path.resolve()
+        self.by_path = {nb.path.resolve(): nb for nb in notebooks}
+        self.lines = {}
+
+    def repository(self, name): return f'{self.cfg.git_url}/blob/{self.cfg.branch}/{name}'
+
+    def source(self, o):
+        "The address of the code of a definition."
+        path = self.cfg.lib_path.resolve()/(o.module.replace('.', '/') + '.py')
+        if path not in self.lines: self.lines[path] = api.line_numbers(path.read_text()) if path.exists() else {}
+        line = self.lines[path].get(o.name)
+        if not line: self.problems.add(o.place, f'`{o.name}` is not in {path.relative_to(self.root)}; run `make export`')
+        return f'{self.repository(path.relative_to(self.root).as_posix())}#L{line}'
+
+    @cached_property
+    def elsewhere(self):
+        "Addresses of the documentation of the other libraries that settings.ini names, by symbol."
+        own = f'{self.cfg.doc_host}{self.cfg.doc_baseurl}'
+        urls = {name: url[0] if isinstance(url, tuple) else url for name, url in NbdevLookup().syms.items()}
+        return {name: url for name, url in urls.items() if not url.startswith(own)}
+
+    def symbol(self, nb, code):
+        "A piece of inline `code`, linked to its definition if it names one."
+        if not (named := SYMBOL.fullmatch(code)): return code
+        name = named[1].removeprefix(f'{self.cfg.lib_name}.')
+        if o := self.found.get(name) or self.found.get(name.rpartition('.')[2] if '.' in name and name not in self.found else ''):
+            href = nb.link(f'{o.page}.html#{o.anchor}')
+        # A plain lower-case word is more often a variable than another library's function.
+        elif re.search(r'[A-Z_(]', code): href = self.elsewhere.get(name)
+        else: href = None
+        if not href: return code
+        return f'<a class="symbol" href="{href}"><code class="docutils literal notranslate">{named[0][1:-1]}</code></a>'
+
+    def link(self, nb, place, piece):
+        "A link or picture `piece`, its target checked and made to fit the site."
+        picture, text, target, title = link_parts(piece)
+        if picture and not text.strip(): self.problems.add(place, f'the picture {target} has no alternative text: ![describe it]({target})')
+        if re.match(r'[a-z]+:|#', target): return piece
+        path, hash_, fragment = target.partition('#')
+        file = (nb.path.parent/path).resolve()
+        if not file.exists():
+            self.problems.add(place, f'links to {target}, which does not exist')
+            return piece
+        if file in self.by_path: target = nb.link(self.by_path[file].page) + '.ipynb' + hash_ + fragment
+        elif not picture:
+            if not file.is_relative_to(self.root):
+                self.problems.add(place, f'links to {target}, which lies outside the project')
+                return piece
+            target = self.repository(file.relative_to(self.root).as_posix()) + hash_ + fragment
+        return f'{"!" if picture else ""}[{text}]({target}{title})'
+
+    def markdown(self, nb, place, text):
+        "Markdown as a notebook has it, made to fit the site: links, symbols, citations, callouts."
+        text = ATTRIBUTES.sub('', callouts(text))
+        text = rewrite(text, link=lambda piece: self.link(nb, place, piece))
+        if nb is self.bibliography.notebook: return self.bibliography.render(text)
+        return rewrite(self.bibliography.link(text, nb, place), code=lambda piece: self.symbol(nb, piece))
+
+    def top(self, nb):
+        "The title of a page, its description, and where it comes from."
+        lines = [f'# {nb.title}']
+        if nb.description: lines.append(f'{{.lead}}\n{self.markdown(nb, nb.place(0), nb.description)}')
+        origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)})'
+        if nb.module:
+            origin = f'Module: `{self.cfg.lib_name}.{nb.module}`. ' + origin
+        return '\n\n'.join([*lines, f'{{.origin}}\n{origin}'])
+
+    def outputs(self, nb, cell):
+        "The stored outputs of a cell but for noise, made to fit the site."
+        for out in cell.get('outputs', []):
+            data = out.get('data', {})
+            if NOISE.match(''.join(data.get('text/html', ''))): continue
+            picture = any(kind.startswith('image/') for kind in data)
+            if picture or REPR.match(''.join(data.get('text/plain', ''))): data.pop('text/plain', None)
+            if 'text/html' in data: data['text/html'] = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
+            if 'text/markdown' in data: data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
+            if data or out.output_type == 'stream': yield out
+
+    def picture(self, place, alt, outputs):
+        "How the figure among the `outputs` of a cell, if there is one, is to be shown; it needs the text `alt`."
+        pictures = [o.data for o in outputs if any(kind.startswith('image/') for kind in o.get('data', {}))]
+        if alt and not pictures: self.problems.add(place, 'describes a figure, but stores none; execute it')
+        if not pictures: return {}
+        if len(pictures) > 1: self.problems.add(place, f'shows {len(pictures)} figures; give each a cell and a text of its own')
+        if not alt: self.problems.add(place, 'shows a figure without alternative text; begin the cell with #| fig-alt: "What is to be seen"')
+        return dict(alt=str(alt)) | (dict(classes='wide') if png_width(pictures[0]) > WIDE else {})
+
+    def code(self, nb, cell):
+        "A code cell with its outputs, as far as its options let it show; None if nothing is left."
+        option, source = options(cell.source, cell.place, self.problems)
+        off = {name for name, value in option.items() if value is False}
+        if 'include' in off: return
+        outputs = [] if 'output' in off else list(self.outputs(nb, cell))
+        tags = ['remove-input']*('echo' in off) + ['hide-input']*(option.get('code-fold') is True)
+        if not source and not outputs: return
+        metadata = dict(tags=tags, mystnb=dict(image=self.picture(cell.place, option.get('fig-alt'), outputs)))
+        return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
+
+    def cells(self, nb):
+        "Every cell of a page with the place it comes from."
+        level = 1
+        yield self.top(nb), nb.place(0)
+        for cell in nb.shown:
+            if cell.cell_type == 'markdown':
+                headings = rewrite(cell.source, fence=lambda piece: '')
+                level = ([level] + [len(o) for o in re.findall(r'^(#+) ', headings, re.M)])[-1]
+                yield self.markdown(nb, cell.place, cell.source), cell.place
+            elif shown := re.match(r'show_doc\(([\w.]+)', cell.source):
+                if not (o := self.found.get(shown[1])):
+                    self.problems.add(getattr(cell, 'place', None) or nb.place(0), f'show_doc({shown[1]}): no notebook exports that')
+                    continue
+                yield api.entry(o, self.found, 2 if level == 1 else 3, lambda text: self.markdown(nb, o.place, text), self.source), o.place
+                level = max(level, 2)
+            elif cell.source and (made := self.code(nb, cell)): yield made, cell.place
+
+    def page(self, nb):
+        "The notebook for MyST-NB, and the place that each of its cells comes from."
+        cells, places = [], []
+        for i, (cell, place) in enumerate(self.cells(nb)):
+            cells.append((markdown_cell(cell) if isinstance(cell, str) else cell) | dict(id=f'c{i}'))
+            places.append(place)
+        metadata = dict(kernelspec=dict(name='python3', display_name='python3', language='python'),
+                        language_info=dict(name='python', pygments_lexer='ipython3'))
+        return dict(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5), places
