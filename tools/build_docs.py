@@ -57,7 +57,7 @@ def sphinx(source, target, cfg, places, problems):
     env = {**os.environ, 'SOURCE_DATE_EPOCH': '0', 'PYTHONHASHSEED': '0'}
     settings = [f'-D{name}={value}' for name, value in dict(
         project=cfg.lib_name, author=cfg.author, html_title=cfg.title, release=cfg.version).items()]
-    ran = subprocess.run([sys.executable, '-m', 'sphinx', '-q', '-E', '-b', 'html', *settings,
+    ran = subprocess.run([sys.executable, '-m', 'sphinx', '-q', '-N', '-E', '-b', 'html', *settings,
                           '-d', source.parent/'doctrees', source, target], env=env, capture_output=True, text=True)
     for line in ran.stderr.splitlines():
         if warned := WARNING.match(line):
