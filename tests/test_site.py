@@ -48,12 +48,15 @@ def server():
 def visit(browser):
     "A function that opens a page; after the test nothing may have gone wrong on it, and no request left the machine."
     complaints, contexts = [], []
+    def failed(request):
+        if request.failure != 'net::ERR_ABORTED':  # which is what leaving a page does to its unfinished requests
+            complaints.append(f'failed: {request.url} ({request.failure})')
     def visit(address, **options):
         contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
         page.on('console', lambda message: complaints.append(message.text) if message.type in ('error', 'warning') else None)
         page.on('pageerror', lambda error: complaints.append(str(error)))
-        page.on('requestfailed', lambda request: complaints.append(f'failed: {request.url}'))
+        page.on('requestfailed', failed)
         page.on('response', lambda answer: complaints.append(f'{answer.status}: {answer.url}') if answer.status >= 400 else None)
         def local(route):
             if urlsplit(route.request.url).hostname in (None, '', '127.0.0.1'): return route.continue_()
