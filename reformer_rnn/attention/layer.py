@@ -8,6 +8,7 @@ __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'register_attention
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import torch
+from fastcore.basics import patch
 from torch import nn
 
 from ..core import check_choice,check_int
@@ -75,26 +76,29 @@ class AttentionLayer(nn.Module):
         "Mix the projected tensors and return `(out, state)`"
         raise NotImplementedError
 
-    def check(self, x, state, context):
-        "Refuse arguments that have no meaning for this layer"
-        for name,o in (('x',x),('context',context)):
-            if o is not None and (o.ndim!=3 or o.shape[-1]!=self.d_model):
-                raise ValueError(f'{name} has shape {tuple(o.shape)}: expected (batch, positions, {self.d_model})')
-        if self.causal and context is not None: raise ValueError('a causal layer attends to its own input; build it with causal=False to give it a context')
-        if not self.causal and state is not None: raise ValueError('a state needs an order of time; build the layer with causal=True to carry one')
-
-    def forward(self,
-        x:torch.Tensor, # Input, (b, n, d_model)
-        state=None, # What an earlier call returned; None at the start of a sequence
-        context:torch.Tensor=None, # Attend to this instead of `x`, (b, m, d_model); layers with causal=False only
-        mask:torch.Tensor=None, # Boolean, True where attending is allowed; a key mask (b, m) or what the method allows
-    ): # `(y, state)`: y is (b, n, d_model); the state is None where the layer is not causal
-        "Mix the positions of `x`, continuing from `state`"
-        self.check(x, state, context)
-        out,state = self.attend(*self.project(x, context), state=state, mask=mask)
-        return self.to_out(merge_heads(out)),state
-
     def extra_repr(self): return f'd_model={self.d_model}, n_heads={self.n_heads}, d_head={self.d_head}, causal={self.causal}'
+
+# %% ../../nbs/10_attention/00_layer.ipynb #af238516
+@patch
+def check(self:AttentionLayer, x, state, context):
+    "Refuse arguments that have no meaning for this layer"
+    for name,o in (('x',x),('context',context)):
+        if o is not None and (o.ndim!=3 or o.shape[-1]!=self.d_model):
+            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected (batch, positions, {self.d_model})')
+    if self.causal and context is not None: raise ValueError('a causal layer attends to its own input; build it with causal=False to give it a context')
+    if not self.causal and state is not None: raise ValueError('a state needs an order of time; build the layer with causal=True to carry one')
+
+@patch
+def forward(self:AttentionLayer,
+    x:torch.Tensor, # Input, (b, n, d_model)
+    state=None, # What an earlier call returned; None at the start of a sequence
+    context:torch.Tensor=None, # Attend to this instead of `x`, (b, m, d_model); layers with causal=False only
+    mask:torch.Tensor=None, # Boolean, True where attending is allowed; a key mask (b, m) or what the method allows
+): # `(y, state)`: y is (b, n, d_model); the state is None where the layer is not causal
+    "Mix the positions of `x`, continuing from `state`"
+    self.check(x, state, context)
+    out,state = self.attend(*self.project(x, context), state=state, mask=mask)
+    return self.to_out(merge_heads(out)),state
 
 # %% ../../nbs/10_attention/00_layer.ipynb #77bb0c98
 class QKVAttention(AttentionLayer):
