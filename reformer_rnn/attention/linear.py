@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['feature_maps', 'elu1', 'get_feature_map', 'LinearState', 'attend_chunks', 'running_sums', 'into_chunks',
            'chunk_gradients', 'differentiable_gradients', 'stretches', 'chunked_linear_attention', 'safe_divide',
-           'linear_step', 'linear_attention', 'check_state', 'LinearAttention']
+           'read_sums', 'linear_step', 'map_features', 'map_keys', 'sum_context', 'read_context', 'linear_attention',
+           'check_state', 'LinearAttention']
 
 # %% ../../nbs/10_attention/02_linear.ipynb #cf9b2204
 from typing import NamedTuple
@@ -14,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core import check_choice,check_int,check_mask,check_qkv
-from .layer import QKVAttention,register_attention
+from .layer import QKVAttention,check_context_mask,register_attention
 
 # %% ../../nbs/10_attention/02_linear.ipynb #62f2a83c
 def elu1(
@@ -150,6 +151,13 @@ def safe_divide(num, den):
     "`num/den`, and zero with zero gradients where there was nothing to sum"
     return num / torch.where(den>0, den, 1.)
 
+def read_sums(
+    fq:torch.Tensor, # Mapped queries, (b, h, n, c)
+    state:LinearState, # What they all read
+)->torch.Tensor: # (b, h, n, dv)
+    "The quotient of the maths above, for queries that see one and the same state"
+    return safe_divide(fq @ state.S, fq @ state.z.unsqueeze(-1))
+
 # %% ../../nbs/10_attention/02_linear.ipynb #82e8528b
 def linear_step(
     fq:torch.Tensor, # Mapped query, (b, h, 1, c)
@@ -158,11 +166,53 @@ def linear_step(
     state:LinearState=None, # Sums over what came before
 ): # `(out, state)`
     "One step of the recurrence (Katharopoulos et al. 2020, equations 18 to 20)"
-    S,z = fk.transpose(-1,-2)*v,fk.squeeze(2)
-    if state is not None: S,z = state.S+S,state.z+z
-    return safe_divide(fq @ S, fq @ z.unsqueeze(-1)),LinearState(S, z)
+    new = LinearState(fk.transpose(-1,-2)*v, fk.squeeze(2))
+    if state is not None: new = LinearState(state.S+new.S, state.z+new.z)
+    return read_sums(fq, new),new
 
 # %% ../../nbs/10_attention/02_linear.ipynb #5a1d8c4f
+def map_features(
+    x:torch.Tensor, # Queries or keys, (b, h, n, d)
+    feature_map, # Name in `feature_maps`, or a function to non-negative features
+)->torch.Tensor: # (b, h, n, c)
+    "Features of `x`, in float32 at least"
+    return get_feature_map(feature_map)(x.to(torch.promote_types(x.dtype, torch.float32)))
+
+def map_keys(
+    k:torch.Tensor, # Keys, (b, h, m, d)
+    v:torch.Tensor, # Values, (b, h, m, dv)
+    feature_map, # Name in `feature_maps`, or a function to non-negative features
+    mask:torch.Tensor=None, # Key mask, broadcastable to (b, h, 1, m)
+): # `(fk, v)` in float32 at least
+    "Features of the keys, and the values, both zero where the mask is False, so that no sum sees them"
+    fk,v = map_features(k, feature_map),v.to(torch.promote_types(v.dtype, torch.float32))
+    return (fk,v) if mask is None else [o.masked_fill(~mask.transpose(-1,-2), 0.) for o in (fk,v)]
+
+# %% ../../nbs/10_attention/02_linear.ipynb #c69b5f96
+def sum_context(
+    k:torch.Tensor, # Keys of a context, (b, h, m, d)
+    v:torch.Tensor, # Values, (b, h, m, dv)
+    *,
+    feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
+    mask:torch.Tensor=None, # Key mask (b, m)
+)->LinearState:
+    "All that linear attention needs of a context"
+    mask = check_mask(mask, (*k.shape[:2],1,k.shape[2]), key_only=True)
+    with torch.autocast(k.device.type, enabled=False):
+        fk,v = map_keys(k, v, feature_map, mask)
+        return LinearState(fk.transpose(-1,-2) @ v, fk.sum(2))
+
+def read_context(
+    q:torch.Tensor, # Queries, (b, h, n, d)
+    state:LinearState, # From `sum_context`, with the same feature map
+    *,
+    feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
+)->torch.Tensor: # (b, h, n, dv), zero where the context is empty
+    "Linear attention from queries to a context"
+    if state.S.shape[:2]!=q.shape[:2]: raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the queries have {tuple(q.shape)}: batch and heads must agree')
+    with torch.autocast(q.device.type, enabled=False): return read_sums(map_features(q, feature_map), state).to(q.dtype)
+
+# %% ../../nbs/10_attention/02_linear.ipynb #449496a5
 def linear_attention(
     q:torch.Tensor, # Queries, (b, h, n, d)
     k:torch.Tensor, # Keys, (b, h, m, d); as many as queries if causal
@@ -178,17 +228,14 @@ def linear_attention(
     check_qkv(q, k, v); check_int('chunk_size', chunk_size)
     if causal and q.shape[2]!=k.shape[2]: raise ValueError(f'causal linear attention of {q.shape[2]} queries over {k.shape[2]} keys: expected as many keys as queries')
     if state is not None: check_state(state, k, v, causal)
+    if not causal: return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask), feature_map=feature_map),None
     mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-    dtype,sums = v.dtype,torch.promote_types(v.dtype, torch.float32)
     with torch.autocast(q.device.type, enabled=False):
-        fq,fk = (get_feature_map(feature_map)(o.to(sums)) for o in (q,k))
-        v = v.to(sums)
-        if mask is not None: fk,v = (o.masked_fill(~mask.transpose(-1,-2), 0.) for o in (fk,v))
-        if not causal: out = safe_divide(fq @ (fk.transpose(-1,-2) @ v), fq @ fk.sum(2).unsqueeze(-1))
-        elif q.shape[2]==1: out,state = linear_step(fq, fk, v, state)
-        elif q.shape[2]==0: out = v
-        else: out,state = chunked_linear_attention(fq, fk, v, state, chunk_size)
-    return out.to(dtype),state
+        fq,(fk,fv) = map_features(q, feature_map),map_keys(k, v, feature_map, mask)
+        if q.shape[2]==1: out,state = linear_step(fq, fk, fv, state)
+        elif q.shape[2]==0: out = fv
+        else: out,state = chunked_linear_attention(fq, fk, fv, state, chunk_size)
+    return out.to(v.dtype),state
 
 # %% ../../nbs/10_attention/02_linear.ipynb #62a06a80
 def check_state(
@@ -203,7 +250,7 @@ def check_state(
         raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the values have {tuple(v.shape)}: batch, heads and width must agree')
 
 # %% ../../nbs/10_attention/02_linear.ipynb #80fdbfab
-@register_attention('linear')
+@register_attention('linear', reads_context=True)
 class LinearAttention(QKVAttention):
     "Linear attention; the parameters are those of `SoftmaxAttention`"
     def __init__(self,
@@ -219,3 +266,12 @@ class LinearAttention(QKVAttention):
     def attend(self, q, k, v, state, mask):
         "Call `linear_attention`"
         return linear_attention(q, k, v, causal=self.causal, mask=mask, state=state, feature_map=self.feature_map, chunk_size=self.chunk_size)
+
+    def prepare(self, context, mask=None):
+        "The sums over the context"
+        check_context_mask(context, mask)
+        return sum_context(*self.keys_values(context), feature_map=self.feature_map, mask=mask)
+
+    def read(self, q, state):
+        "Call `read_context`"
+        return read_context(q, state, feature_map=self.feature_map)

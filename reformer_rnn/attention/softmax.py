@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core import check_mask,check_qkv
-from .layer import AttentionLayer,QKVAttention,register_attention
+from .layer import AttentionLayer,QKVAttention,check_context_mask,register_attention
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #839e8f90
 class KVState(NamedTuple):
@@ -112,19 +112,28 @@ def attention_weights(
     return attend(torch.eye(n, dtype=dtype).expand(b, h, n, n))
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #77a4deaa
-@register_attention('softmax')
+@register_attention('softmax', reads_context=True)
 class SoftmaxAttention(QKVAttention):
     "Softmax attention with separate queries, keys and values"
     def attend(self, q, k, v, state, mask):
         "Call `softmax_attention`"
         return softmax_attention(q, k, v, causal=self.causal, mask=mask, state=state)
 
+    def prepare(self, context, mask=None):
+        "Keys, values and mask of the context"
+        check_context_mask(context, mask)
+        return KVState(*self.keys_values(context), mask)
+
+    def read(self, q, state):
+        "Attend to all keys of the state"
+        return softmax_attention(q, state.k, state.v, mask=state.mask)[0]
+
 # %% ../../nbs/10_attention/01_softmax.ipynb #997493c8
 def unit_keys(
     qk:torch.Tensor, # (..., d)
 )->torch.Tensor:
     "Keys of length one in the direction of `qk`; a zero vector stays zero"
-    return F.normalize(qk, dim=-1)
+    return F.normalize(qk.to(torch.promote_types(qk.dtype, torch.float32)), dim=-1).to(qk.dtype)
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #dd41c190
 def shared_qk_attention(
@@ -135,8 +144,12 @@ def shared_qk_attention(
     mask:torch.Tensor=None, # Boolean, True where attending is allowed: a key mask (b, n) or broadcastable to (b, h, n, n)
     scale:float=None, # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
     state:KVState=None, # Positions seen before, with unit keys; needs causal=True
+    k:torch.Tensor=None, # Keys of a context before normalisation, (b, h, m, d), whose values are `v`; needs causal=False
 ): # `(out, state)` as in `softmax_attention`
     "Full attention with shared queries and keys (Kitaev et al. 2020, section 2)"
+    if k is not None:
+        if causal: raise ValueError('keys of a context need causal=False')
+        return softmax_attention(qk, unit_keys(k), v, mask=mask, scale=scale, state=state)
     k = unit_keys(qk)
     check_qkv(qk, k, v)
     if causal and state is None and mask is None:
@@ -163,22 +176,30 @@ def not_self(
     return others | (allowed & diagonal & ~others.any(-1, keepdim=True))
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #3ac93e3d
-@register_attention('shared_qk')
+@register_attention('shared_qk', reads_context=True)
 class SharedQKAttention(AttentionLayer):
     "Full attention with one projection for queries and keys"
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.to_qk,self.to_v = self.projection(),self.projection()
 
-    def check(self, x, state, context):
-        "Also refuse a context: its keys would need a projection of their own"
-        super().check(x, state, context)
-        if context is not None: raise ValueError('shared queries and keys come from one input, so there is no context; use softmax or linear attention')
-
-    def project(self, x, context):
+    def queries(self, x):
+        "The queries of `x`, which are its keys before normalisation"
+        return self.heads(x, self.to_qk)
+    def project(self, x):
         "Shared queries and keys, and values"
-        return self.heads(x, self.to_qk),self.heads(x, self.to_v)
+        return self.queries(x),self.heads(x, self.to_v)
 
     def attend(self, qk, v, state, mask):
         "Call `shared_qk_attention`"
         return shared_qk_attention(qk, v, causal=self.causal, mask=mask, state=state)
+
+    def prepare(self, context, mask=None):
+        "Unit keys, values and mask of the context"
+        check_context_mask(context, mask)
+        qk,v = self.project(context)
+        return KVState(unit_keys(qk), v, mask)
+
+    def read(self, q, state):
+        "Attend to all keys of the state"
+        return softmax_attention(q, state.k, state.v, mask=state.mask)[0]

@@ -15,9 +15,10 @@ from torch import nn
 
 from ..core import check_choice,check_int,detach_state,map_state
 from ..attention.layer import AttentionLayer,attention_layers,convert_attention
-from ..attention import softmax,linear,lsh # each registers its layers
+from ..attention import softmax,linear,lsh,local # each registers its layers
 from ..blocks.positions import get_positions
-from ..blocks.transformer import Block
+from ..blocks.reversible import ReversibleStack
+from ..blocks.transformer import Block,Stack
 
 # %% ../../nbs/30_models/01_lm.ipynb #f4fb0320
 def build_attention(
@@ -51,9 +52,11 @@ class LM(nn.Module):
         at:dict=None, # Other attention in single blocks, {number: name or (name, options)}, counted from 0
         d_ff:int=None, # Hidden width of the feed-forward halves; default 4 d_model
         max_len:int=1024, # Longest sequence; learned positions end there, and LSH sizes its buckets by it
-        positions:str='learned', # 'learned', 'sinusoidal' or None
+        positions='learned', # 'learned', 'axial', 'sinusoidal', a pair (name, options), or None
         tie_weights:bool=False, # Use the embedding as the output layer?
         dropout:float=0., # After the embedding and in every block
+        reversible:bool=False, # A reversible stack, which needs no more memory in training the deeper it is?
+        ff_chunks:int=1, # Pieces of the sequence that go through the feed-forward halves one after the other
         **options, # Options of the attention layers
     ):
         super().__init__()
@@ -65,7 +68,7 @@ class LM(nn.Module):
         layers = [build_attention(at[i], d_model, n_heads, max_len) if i in at else
                   build_attention(attention, d_model, n_heads, max_len, **options) for i in range(n_layers)]
         self.embed,self.positions = nn.Embedding(vocab_sz, d_model),get_positions(positions, d_model, max_len)
-        self.blocks = nn.ModuleList(Block(o, d_ff, dropout) for o in layers)
+        self.blocks = (ReversibleStack if reversible else Stack)(Block(o, d_ff, dropout, ff_chunks) for o in layers)
         self.dropout,self.norm,self.out = nn.Dropout(dropout),nn.LayerNorm(d_model),nn.Linear(d_model, vocab_sz)
         nn.init.normal_(self.embed.weight, std=d_model**-.5) # a token is a vector of length one
         if tie_weights: self.out.weight = self.embed.weight
@@ -73,23 +76,31 @@ class LM(nn.Module):
 
 # %% ../../nbs/30_models/01_lm.ipynb #dc8e2f6f
 @patch
+def read(self:LM,
+    ids:torch.Tensor, # Tokens, (b, n) integers
+    state:LMState=None, # What an earlier call returned; None at the start
+    mask:torch.Tensor=None, # (b, n), False at padding
+    keep_state:bool=True, # Return the new state?
+): # `(x, state)`: x is (b, n, d_model), the input of the output layer; the state is None unless kept
+    "Read tokens, continuing from `state`"
+    self.check_ids(ids)
+    b,n = ids.shape
+    position,states = state or (ids.new_zeros(b),None)
+    if len(position)!=b: raise ValueError(f'the state belongs to {len(position)} sequences, ids to {b}: reset the model, or select rows of the state')
+    x = self.embed(ids)
+    if self.positions is not None: x = x + self.positions(position[:,None] + torch.arange(n, device=ids.device))
+    x,states = self.blocks(self.dropout(x), states, keep_state, mask=mask)
+    return self.norm(x),(LMState(position+n, states) if keep_state else None)
+
+@patch
 def step(self:LM,
     ids:torch.Tensor, # Tokens, (b, n) integers
     state:LMState=None, # What an earlier call returned; None at the start
     mask:torch.Tensor=None, # (b, n), False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
-    "Read tokens, continuing from `state`"
-    self.check_ids(ids)
-    b,n = ids.shape
-    position,layers = state or (ids.new_zeros(b),[None]*len(self.blocks))
-    if len(position)!=b: raise ValueError(f'the state belongs to {len(position)} sequences, ids to {b}: reset the model, or select rows of the state')
-    x = self.embed(ids)
-    if self.positions is not None: x = x + self.positions(position[:,None] + torch.arange(n, device=ids.device))
-    x,new = self.dropout(x),[]
-    for block,s in zip(self.blocks, layers):
-        x,s = block(x, s, mask=mask)
-        new.append(s)
-    return self.out(self.norm(x)),LMState(position+n, tuple(new))
+    "Read tokens and predict the next ones, continuing from `state`"
+    x,state = self.read(ids, state, mask)
+    return self.out(x),state
 
 # %% ../../nbs/30_models/01_lm.ipynb #dfdfe53b
 @patch
@@ -106,9 +117,9 @@ def forward(self:LM,
     mask:torch.Tensor=None, # (b, n), False at padding
 )->torch.Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
     "Logits; with `carry_state`, continuing from the call before"
-    logits,state = self.step(ids, self.state if self.carry_state else None, mask)
-    self.state = detach_state(state) if self.carry_state else None
-    return logits
+    x,state = self.read(ids, self.state if self.carry_state else None, mask, keep_state=self.carry_state)
+    self.state = detach_state(state)
+    return self.out(x)
 
 @patch
 def reset(self:LM):
