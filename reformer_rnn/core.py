@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['check_int', 'check_choice', 'check_qkv', 'check_mask', 'seed_everything', 'discrete_choice', 'record_choices',
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'state_nbytes', 'Timing',
-           'time_calls']
+           'time_calls', 'saved_nbytes']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import random,threading,time
@@ -170,6 +170,7 @@ def time_calls(
     fs:dict, # Name -> function without arguments
     repeats:int=5, # Timed calls of each
     warmup:int=1, # Untimed calls of each before
+    clock=time.perf_counter, # Or `time.process_time`: seconds of the processor, which other programs disturb less
 )->dict: # Name -> `Timing`
     "Time the functions of `fs` in turns on one machine"
     check_int('repeats', repeats); check_int('warmup', warmup, minimum=0)
@@ -177,8 +178,22 @@ def time_calls(
     seconds = {name: [] for name in fs}
     for i in range(warmup+repeats):
         for name,f in fs.items():
-            sync(); start = time.perf_counter()
+            sync(); start = clock()
             f()
             sync()
-            if i>=warmup: seconds[name].append(time.perf_counter()-start)
+            if i>=warmup: seconds[name].append(clock()-start)
     return {name: Timing(o) for name,o in seconds.items()}
+
+# %% ../nbs/00_core.ipynb #f96846fa
+def saved_nbytes(
+    f, # Function without arguments that runs a forward pass and returns its output
+    params=(), # Tensors not to be counted, such as the parameters of a model
+)->int: # Bytes
+    "Size of all memory that a forward pass keeps for the backward pass"
+    known,kept = {o.untyped_storage().data_ptr() for o in params},{}
+    def pack(o):
+        storage = o.untyped_storage()
+        if storage.data_ptr() not in known: kept[storage.data_ptr()] = storage.nbytes()
+        return o
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda o: o): out = f() # kept alive until everything is counted
+    return sum(kept.values())

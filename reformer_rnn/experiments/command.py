@@ -22,9 +22,9 @@ def add_options(
         option,default = '--'+f.name.replace('_', '-'),f.default
         if default is MISSING or not notes.get(f.name): raise TypeError(f'{config.__name__}.{f.name} needs a default and a comment')
         kind = dict(action=argparse.BooleanOptionalAction) if f.type is bool else \
-               dict(nargs='+', type=type(default[0]), metavar=f.name.upper()) if f.type is tuple else \
+               dict(nargs='+', type=type(default[0]) if default else str, metavar=f.name.upper()) if f.type is tuple else \
                dict(type=f.type, metavar=f.name.upper())
-        shown = ' '.join(map(str, default)) if f.type is tuple else default
+        shown = ' '.join(map(str, default)) or 'none' if f.type is tuple else default
         if f.name==getattr(config, 'positional', None): option,kind['nargs'] = f.name,'?'
         parser.add_argument(option, default=default, help=f'{notes[f.name]} (default: {shown})'.replace('%', '%%'), **kind)
 
@@ -40,6 +40,8 @@ def read_options(
 experiments = { # Command: (module, configuration, function, one line)
     'copy': ('experiments.copy', 'CopyConfig', 'run_copy', 'train transformers to copy, and evaluate each under other attentions'),
     'charlm': ('experiments.charlm', 'CharLMConfig', 'run_charlm', 'train a language model on the bytes of a file'),
+    'peers': ('experiments.peers', 'PeersConfig', 'run_peers', 'show the defects of other Reformers, where these are installed'),
+    'reformer_speed': ('benchmarks.reformer', 'ReformerSpeedConfig', 'run_reformer_speed', 'measure Reformer layers and stacks, beside reformer-pytorch where it is installed'),
     'speed': ('benchmarks.attention', 'SpeedConfig', 'run_speed', 'measure time and memory of every attention'),
 }
 

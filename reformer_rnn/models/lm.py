@@ -168,11 +168,13 @@ def generate(
 def attention_as(
     model:nn.Module, # Any model that contains attention layers
     name:str, # A key of `attention_layers`, of the same family as the layers of the model
+    only:str=None, # Exchange only layers of this name; all of them if None
     **options, # Options of that attention
 ):
-    "Exchange all attention layers of `model` inside a `with` block"
-    places = [(parent,key,o) for parent in model.modules() for key,o in parent.named_children() if isinstance(o, AttentionLayer)]
-    if not places: raise ValueError(f'a {type(model).__name__} without attention layers cannot change its attention')
+    "Exchange the attention layers of `model` inside a `with` block"
+    places = [(parent,key,o) for parent in model.modules() for key,o in parent.named_children()
+              if isinstance(o, AttentionLayer) and only in (None,o.name)]
+    if not places: raise ValueError(f'a {type(model).__name__} without {f"{only} " if only else ""}attention layers cannot change its attention')
     new = [convert_attention(o, name, **options) for _,_,o in places] # all of them before the first is exchanged
     for (parent,key,_),o in zip(places, new): setattr(parent, key, o)
     try: yield model

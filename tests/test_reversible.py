@@ -1,0 +1,63 @@
+"Reversible stacks in processes of their own: peak memory, and distributed training."
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import run
+
+PEAK = """
+import sys,torch
+from pathlib import Path
+from reformer_rnn.attention.lsh import LSHAttention
+from reformer_rnn.blocks.reversible import ReversibleStack
+from reformer_rnn.blocks.transformer import Block
+torch.set_num_threads(1)
+depth,reversible = int(sys.argv[1]),sys.argv[2]=='True'
+stack = ReversibleStack((Block(LSHAttention(256, 4, max_len=4096), dropout=.1, ff_chunks=4) for _ in range(depth)), reversible)
+for p in stack.parameters(): p.grad = torch.zeros_like(p) # weights and their gradients are no activations
+def mark(name): return next(int(l.split()[1]) for l in Path('/proc/self/status').read_text().splitlines() if l.startswith(name+':'))
+def step(n): stack(torch.randn(1, n, 256), keep_states=False)[0].square().mean().backward()
+step(64) # what is allocated once
+Path('/proc/self/clear_refs').write_text('5') # forget the peak
+before = mark('VmRSS')
+step(4096)
+print(mark('VmHWM')-before-sum(p.nbytes for p in stack.parameters() if reversible)/1024)
+"""
+
+@pytest.mark.skipif(not Path('/proc/self/clear_refs').exists(), reason='peak memory is read from Linux')
+def test_peak_memory_does_not_grow_with_depth():
+    peak = {(n, r): float(run(sys.executable, '-c', PEAK, n, r).split()[-1]) for n, r in ((2, True), (12, True), (2, False))}
+    assert peak[12, True] < 1.15*peak[2, True], peak
+    assert peak[12, True] < peak[2, False], peak
+
+DISTRIBUTED = """
+import sys,torch
+import torch.distributed as dist,torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+from reformer_rnn.models.reformer import ReformerLM
+
+def make(): # no rotations drawn in training: all processes and the reference compute the same function
+    torch.manual_seed(0)
+    return ReformerLM(11, 12, 4, 3, window=4, bucket_size=4, max_len=64).double().eval()
+
+def loss(model, ids): return torch.nn.functional.cross_entropy(model(ids[:,:-1]).flatten(0, 1), ids[:,1:].flatten())
+
+def work(rank, path):
+    dist.init_process_group('gloo', init_method='file://'+path, rank=rank, world_size=2)
+    ids,plain = torch.randint(0, 11, (4,20), generator=torch.Generator().manual_seed(1)),make()
+    wrapped = DistributedDataParallel(make())
+    for _ in range(2): # twice, to see that nothing of the first pass is left
+        plain.zero_grad(); wrapped.zero_grad()
+        loss(plain, ids).backward()
+        loss(wrapped, ids[2*rank:2*rank+2]).backward()
+        for p,q in zip(plain.parameters(), wrapped.module.parameters()): assert (p.grad-q.grad).abs().max()<1e-12
+    dist.destroy_process_group()
+    if rank==0: print('same gradients')
+
+if __name__=='__main__': mp.spawn(work, (sys.argv[1],), nprocs=2)
+"""
+
+def test_distributed_training(tmp_path):
+    script = tmp_path/'distributed.py'
+    script.write_text(DISTRIBUTED)
+    assert 'same gradients' in run(sys.executable, script, tmp_path/'meeting')
