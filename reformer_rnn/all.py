@@ -11,9 +11,14 @@ from .attention.layer import *
 from .attention.softmax import *
 from .attention.linear import *
 from .attention.lsh import *
+from .attention.local import *
 from .blocks.positions import *
 from .blocks.transformer import *
+from .blocks.reversible import *
+from .blocks.loss import *
 from .models.lm import *
+from .models.reformer import *
+from .models.encoder_decoder import *
 from .data.copy import *
 from .data.text import *
 from .training.tracking import *

@@ -87,9 +87,8 @@ def discrete_choice(
     choose, # `() -> tensor of integers or booleans`
 )->torch.Tensor: # What `choose` returns, or returned when the choice was recorded
     "Make a choice that has no gradient, or repeat the one that was recorded"
-    repeat = getattr(_choices, 'repeat', None)
-    if repeat is not None: return next(repeat)
-    made,record = choose(),getattr(_choices, 'record', None)
+    repeat,record = (getattr(_choices, o, None) for o in ('repeat','record'))
+    made = choose() if repeat is None else next(repeat)
     if record is not None: record.append(made)
     return made
 

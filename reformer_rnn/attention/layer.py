@@ -52,6 +52,7 @@ class AttentionLayer(nn.Module):
         causal:bool=True, # May a position see only itself and what came before?
         bias:bool=False, # Biases in the projections? Off, as in the Reformer and most later models
         max_len:int=None, # Longest sequence expected, for methods that size something by it; no limit in itself
+        depth:int=0, # Number of the layer in its stack, for methods that draw random numbers: no two layers should draw the same
     ):
         super().__init__()
         check_int('d_model', d_model); check_int('n_heads', n_heads)
@@ -59,7 +60,7 @@ class AttentionLayer(nn.Module):
             if d_model%n_heads: raise ValueError(f'd_model={d_model} is not divisible by n_heads={n_heads}; change one of them or give d_head')
             d_head = d_model//n_heads
         self.config = dict(d_model=d_model, n_heads=n_heads, d_head=check_int('d_head', d_head), causal=causal, bias=bias,
-                           max_len=None if max_len is None else check_int('max_len', max_len))
+                           max_len=None if max_len is None else check_int('max_len', max_len), depth=check_int('depth', depth, minimum=0))
         self.d_model,self.n_heads,self.d_head,self.causal,self.max_len = d_model,n_heads,d_head,causal,max_len
         self.to_out = nn.Linear(n_heads*d_head, d_model, bias=bias)
 

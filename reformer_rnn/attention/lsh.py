@@ -50,7 +50,8 @@ def hash_buckets(
     "Hash by the nearest of the random directions and their opposites"
     factors = bucket_factors(n_buckets or 2*rotations.shape[-1])
     buckets,base = 0,1
-    for xR,b in zip(torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype)).split([b//2 for b in factors], -1), factors):
+    with torch.autocast(x.device.type, enabled=False): projected = torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype))
+    for xR,b in zip(projected.split([b//2 for b in factors], -1), factors):
         nearest = xR.abs().argmax(-1, keepdim=True)
         buckets = buckets + base*(nearest+(xR.gather(-1, nearest)<0)*(b//2)).squeeze(-1)
         base *= b
@@ -220,7 +221,8 @@ class _HashedAttention(torch.autograd.Function):
         if torch.is_grad_enabled(): raise RuntimeError('LSH attention has a first derivative only: call backward or grad without create_graph=True')
         q,k,v,*rest = ctx.saved_tensors
         rounds,(out,total,*parts) = SortedRounds(*rest[:4]),rest[4:]
-        return *_attend_backward(g, q, k, v, rounds, out, total, parts, *ctx.options),None,*[None]*4
+        with torch.autocast(q.device.type, enabled=False): grads = _attend_backward(g, q, k, v, rounds, out, total, parts, *ctx.options)
+        return *grads,*[None]*5
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #81065fbd
 class LSHState(NamedTuple):
@@ -379,6 +381,8 @@ def check_rotations(rotations, n_heads, d_head, factors):
         raise ValueError(f'rotations have shape {tuple(rotations.shape)}: expected (rounds, {n_heads}, {d_head}, {sum(factors)//2}) for n_buckets={factors}')
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2a7fb245
+_SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
+
 @register_attention('lsh', reads_context=True)
 class LSHAttention(SharedQKAttention):
     "LSH attention; the parameters are those of `SharedQKAttention`"
@@ -390,8 +394,8 @@ class LSHAttention(SharedQKAttention):
         n_buckets=None, # Buckets in a round, even, or a tuple of even factors; default about 2 max_len/m
         window:str=None, # 'band' (default if causal) or 'chunk'
         scale:float=None, # Factor of q·k; default 1/sqrt(d_head)
-        seed:int=0, # Fixes the rotations used in evaluation
-        **kwargs, # `d_head`, `causal`, `bias`, `max_len` of `AttentionLayer`
+        seed:int=0, # Fixes, with `depth`, the rotations used in evaluation
+        **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
         self.n_hashes,self.bucket_size = check_int('n_hashes', n_hashes),check_int('bucket_size', bucket_size, minimum=2)
@@ -401,7 +405,7 @@ class LSHAttention(SharedQKAttention):
             n_buckets = default_buckets(self.max_len, bucket_size)
         self.n_buckets = bucket_factors(n_buckets)
         check_lsh(self.causal, check_choice('window', window or 'chunk', ('band','chunk')), None, None, None)
-        generator = torch.Generator().manual_seed(check_int('seed', seed, minimum=0))
+        generator = torch.Generator().manual_seed(check_int('seed', seed, minimum=0)+_SEEDS*self.config['depth'])
         self.register_buffer('rotations', self.draw(generator=generator), persistent=False)
 
     def draw(self, **kwargs)->torch.Tensor:

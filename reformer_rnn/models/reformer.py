@@ -8,6 +8,7 @@ __all__ = ['enwik8_recipe', 'ReformerLM']
 # %% ../../nbs/30_models/02_reformer.ipynb #bd28885a
 from itertools import cycle
 
+from ..core import check_int
 from .lm import LM
 
 # %% ../../nbs/30_models/02_reformer.ipynb #5e79b34e
@@ -31,8 +32,8 @@ class ReformerLM(LM):
     ):
         own = dict(local=dict(window=window), lsh=dict(n_hashes=n_hashes, bucket_size=bucket_size))
         if not pattern or isinstance(pattern, str): raise ValueError(f"pattern={pattern!r}: expected a tuple of attention names, such as ('local','lsh')")
-        pairs = [(o,own.get(o, {})) if isinstance(o, str) else o for o in pattern]
-        at = {i: (name,dict(d_head=d_head) | options) for i,(name,options) in zip(range(n_layers), cycle(pairs))}
+        pairs = [(o,{}) if isinstance(o, str) else o for o in pattern]
+        at = {i: (name,dict(d_head=d_head) | own.get(name, {}) | more) for i,(name,more) in zip(range(check_int('n_layers', n_layers)), cycle(pairs))}
         super().__init__(vocab_sz, d_model, n_layers, n_heads, at=at, max_len=max_len, positions=positions,
                          reversible=reversible, ff_chunks=ff_chunks, **kwargs)
 

@@ -149,7 +149,7 @@ class ChunkedLoss(TemporaryChange):
         if not isinstance(out, nn.Linear): raise ValueError(f'ChunkedLoss: a {type(self.model).__name__} has no linear output layer `out`')
         if not isinstance(loss, nn.CrossEntropyLoss) or loss.weight is not None or loss.label_smoothing or loss.reduction!='mean':
             raise ValueError(f'ChunkedLoss computes a plain mean cross-entropy, and the loss function is {self.loss_func}: use CrossEntropyLossFlat without weights or label smoothing')
-        if self.recorder.train_metrics: raise ValueError('ChunkedLoss: there are no logits in training for which metrics could be computed; use train_metrics=False')
+        if getattr(getattr(self.learn, 'recorder', None), 'train_metrics', False): raise ValueError('ChunkedLoss: there are no logits in training for which metrics could be computed; use train_metrics=False')
         self.out,self.ignore_index = out,loss.ignore_index
 
     def sliced_loss(self, x, y):
