@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['feature_maps', 'elu1', 'get_feature_map', 'LinearState', 'attend_chunks', 'running_sums', 'into_chunks',
-           'chunk_gradients', 'differentiable_gradients', 'stretches', 'chunked_linear_attention', 'safe_divide',
-           'read_sums', 'linear_step', 'map_features', 'map_keys', 'sum_context', 'read_context', 'linear_attention',
-           'check_state', 'LinearAttention']
+           'chunk_gradients', 'differentiable_gradients', 'chunked_linear_attention', 'safe_divide', 'read_sums',
+           'linear_step', 'map_features', 'map_keys', 'sum_context', 'read_context', 'linear_attention', 'check_state',
+           'LinearAttention']
 
 # %% ../../nbs/10_attention/02_linear.ipynb #cf9b2204
 from typing import NamedTuple
@@ -90,61 +90,90 @@ def chunk_gradients(Q, K, V, S, z, X, y, R, r):
     return dQ,dK,dV,first_R,first_r
 
 # %% ../../nbs/10_attention/02_linear.ipynb #081b2763
-class _CausalLinear(torch.autograd.Function):
-    "Causal linear attention of mapped queries and keys (b*h, n, c), saving no product"
-    @staticmethod
-    def forward(ctx, Q, K, V, S, z, C):
-        out,den,states = torch.empty_like(V),V.new_empty(*V.shape[:2], 1),[]
-        for part in stretches(Q, C):
-            states += [S,z]
-            num,d,S,z = attend_chunks(*(into_chunks(o[:,part], C) for o in (Q,K,V)), S, z)
-            num,d = (o.flatten(1, 2)[:,:part.stop-part.start] for o in (num,d))
-            den[:,part] = torch.where(d>0, d, 1.) # nothing to attend: output zero
-            torch.div(num, den[:,part], out=out[:,part])
-        ctx.save_for_backward(Q, K, V, out, den, *states)
-        ctx.C = C
-        return out,S,z
+_slopes = {elu1: lambda y: y.clamp(max=1), F.relu: lambda y: (y>0).to(y.dtype)} # slope of a map, from its output
 
-    @staticmethod
-    def backward(ctx, G, R, r):
-        Q,K,V,out,den,*states = ctx.saved_tensors
-        if torch.is_grad_enabled(): return differentiable_gradients((Q,K,V,*states[:2]), (G,R,r), ctx.C)
-        dQ,dK,dV = (torch.empty_like(o) for o in (Q,K,V))
-        for i,part in reversed(list(enumerate(stretches(Q, ctx.C)))):
-            X = G[:,part]/den[:,part]
-            y = -(X*out[:,part]).sum(-1, keepdim=True)
-            chunks = [into_chunks(o, ctx.C) for o in (Q[:,part],K[:,part],V[:,part])]
-            *grads,R,r = chunk_gradients(*chunks, *states[2*i:2*i+2], into_chunks(X, ctx.C), into_chunks(y, ctx.C), R, r)
-            for whole,g in zip((dQ,dK,dV), grads): whole[:,part] = g.flatten(1, 2)[:,:part.stop-part.start]
-        return dQ,dK,dV,R,r,None
+def _tiles(q, C, rows=2048):
+    "Tiles of about `rows` rows over all heads: a slice of the batch, and slices of whole chunks, of which the last may be shorter"
+    b,h,n,_ = q.shape
+    length = C*max(1, rows//(h*C))
+    batch = max(1, rows//(h*min(length, n)))
+    return [(slice(i, min(i+batch, b)),[slice(j, min(j+length, n)) for j in range(0, n, length)]) for i in range(0, b, batch)]
 
-def differentiable_gradients(inputs, cotangents, C):
-    "The same gradients for a second derivative: autograd goes through the chunks, and keeps all of their products"
-    Q,K,V,S,z = inputs
-    num,den,S,z = attend_chunks(*(into_chunks(o, C) for o in (Q,K,V)), S, z)
-    out = safe_divide(num, den).flatten(1, 2)[:,:Q.shape[1]]
-    grads = iter(torch.autograd.grad((out,S,z), [o for o in inputs if o.requires_grad], cotangents, create_graph=True))
-    return (*(next(grads) if o.requires_grad else None for o in inputs),None)
+def _tile(x, rows, part, dtype):
+    "The rows of a tile, (sequences*heads, positions, d)"
+    return x[rows,:,part].to(dtype).reshape(-1, part.stop-part.start, x.shape[-1])
 
-def stretches(Q, C, rows=2048):
-    "Slices of whole chunks with about `rows` rows over all heads; the last may be shorter"
-    b,n,_ = Q.shape
-    step = C*max(1, rows//(b*C))
-    return [slice(i, min(i+step, n)) for i in range(0, n, step)]
+def _fill(whole, rows, part, x):
+    "Write the chunks `x` of a tile to their places"
+    whole[rows,:,part] = x.flatten(1, 2)[:,:part.stop-part.start].view(-1, whole.shape[1], part.stop-part.start, x.shape[-1])
 
 # %% ../../nbs/10_attention/02_linear.ipynb #ba0b382e
+class _CausalLinear(torch.autograd.Function):
+    "Causal linear attention (b, h, n, d), saving no product; a map without slope is the identity"
+    @staticmethod
+    def forward(ctx, q, k, v, S, z, C, phi):
+        b,h,n,_ = q.shape
+        out,den,states = v.new_empty(b, n, h, v.shape[-1]).transpose(1,2),S.new_empty(b, h, n, 1),[]
+        last_S,last_z = torch.empty_like(S),torch.empty_like(z)
+        for rows,parts in _tiles(q, C):
+            s,t = S[rows].flatten(0, 1),z[rows].flatten(0, 1)
+            for part in parts:
+                states += [s,t]
+                Q,K,V = (_tile(o, rows, part, S.dtype) for o in (q,k,v))
+                num,d,s,t = attend_chunks(into_chunks(phi(Q), C), into_chunks(phi(K), C), into_chunks(V, C), s, t)
+                d = torch.where(d>0, d, 1.) # nothing to attend: output zero
+                _fill(den, rows, part, d); _fill(out, rows, part, num.div_(d))
+            last_S[rows],last_z[rows] = s.unflatten(0, (-1,h)),t.unflatten(0, (-1,h))
+        ctx.save_for_backward(q, k, v, S, z, out, den, *states)
+        ctx.C,ctx.phi = C,phi
+        return out,last_S,last_z
+
+    @staticmethod
+    def backward(ctx, G, R_last, r_last):
+        q,k,v,S,z,out,den,*states = ctx.saved_tensors
+        C,phi,slope = ctx.C,ctx.phi,_slopes.get(ctx.phi)
+        if torch.is_grad_enabled(): return differentiable_gradients((q,k,v,S,z), (G,R_last,r_last), C, phi)
+        grads = [torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2) for x in (q,k,v)]
+        dS,dz,states = torch.empty_like(S),torch.empty_like(z),iter(reversed(states))
+        for rows,parts in reversed(_tiles(q, C)):
+            R,r = R_last[rows].flatten(0, 1),r_last[rows].flatten(0, 1)
+            for part in reversed(parts):
+                Q,K,V,X,o,d = (_tile(x, rows, part, S.dtype) for x in (q,k,v,G,out,den))
+                Q,K,X = phi(Q),phi(K),X/d
+                t,s,y = next(states),next(states),-(X*o).sum(-1, keepdim=True)
+                dQ,dK,dV,R,r = chunk_gradients(*(into_chunks(x, C) for x in (Q,K,V)), s, t, into_chunks(X, C), into_chunks(y, C), R, r)
+                if slope: dQ,dK = dQ.mul_(slope(into_chunks(Q, C))),dK.mul_(slope(into_chunks(K, C)))
+                for whole,g in zip(grads, (dQ,dK,dV)): _fill(whole, rows, part, g)
+            dS[rows],dz[rows] = R.unflatten(0, (-1,q.shape[1])),r.unflatten(0, (-1,q.shape[1]))
+        return *grads,dS,dz,None,None
+
+def differentiable_gradients(inputs, cotangents, C, phi):
+    "The same gradients for a second derivative: autograd goes through the chunks, and keeps all of their products"
+    q,k,v,S,z = (o.flatten(0, 1) for o in inputs)
+    num,den,S,z = attend_chunks(*(into_chunks(o, C) for o in (phi(q),phi(k),v)), S, z)
+    out = safe_divide(num, den).flatten(1, 2)[:,:q.shape[1]]
+    outputs = [o.view_as(g) for o,g in zip((out,S,z), cotangents)]
+    grads = iter(torch.autograd.grad(outputs, [o for o in inputs if o.requires_grad], cotangents, create_graph=True))
+    return (*(next(grads) if o.requires_grad else None for o in inputs),None,None)
+
+# %% ../../nbs/10_attention/02_linear.ipynb #49e03f8c
+def _identity(x): return x
+
 def chunked_linear_attention(
-    fq:torch.Tensor, # Mapped queries φ(q), (b, h, n, c)
-    fk:torch.Tensor, # Mapped keys φ(k), (b, h, n, c)
+    q:torch.Tensor, # Queries, (b, h, n, d)
+    k:torch.Tensor, # Keys, (b, h, n, d)
     v:torch.Tensor, # Values, (b, h, n, dv)
     state:LinearState=None, # Sums over what came before
     chunk_size:int=64, # Positions C in a chunk
+    feature_map=_identity, # Applied to queries and keys inside the tiles: `elu1`, `F.relu`, or nothing if they are mapped already
 ): # `(out, state)`
-    "Causal linear attention of mapped queries and keys, chunk by chunk"
-    b,h,n,c = fq.shape
-    if state is None: state = LinearState(fq.new_zeros(b, h, c, v.shape[-1]), fq.new_zeros(b, h, c))
-    out,S,z = _CausalLinear.apply(*(o.flatten(0, 1) for o in (fq,fk,v,state.S)), state.z.flatten(0, 1).unsqueeze(-1), min(chunk_size, n))
-    return out.unflatten(0, (b,h)),LinearState(S.unflatten(0, (b,h)), z.squeeze(-1).unflatten(0, (b,h)))
+    "Causal linear attention, tile by tile and chunk by chunk"
+    b,h,n,d = q.shape
+    if state is None:
+        wide = torch.promote_types(q.dtype, torch.float32)
+        state = LinearState(q.new_zeros(b, h, d, v.shape[-1], dtype=wide), q.new_zeros(b, h, d, dtype=wide))
+    out,S,z = _CausalLinear.apply(q, k, v, state.S, state.z.unsqueeze(-1), min(chunk_size, n), feature_map)
+    return out,LinearState(S, z.squeeze(-1))
 
 # %% ../../nbs/10_attention/02_linear.ipynb #01cab60c
 def safe_divide(num, den):
@@ -231,7 +260,9 @@ def linear_attention(
     if not causal: return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask), feature_map=feature_map),None
     mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
     with torch.autocast(q.device.type, enabled=False):
-        fq,(fk,fv) = map_features(q, feature_map),map_keys(k, v, feature_map, mask)
+        phi = get_feature_map(feature_map)
+        if phi in _slopes and mask is None and q.shape[2]>1: return chunked_linear_attention(q, k, v, state, chunk_size, phi)
+        fq,(fk,fv) = map_features(q, phi),map_keys(k, v, phi, mask)
         if q.shape[2]==1: out,state = linear_step(fq, fk, fv, state)
         elif q.shape[2]==0: out = fv
         else: out,state = chunked_linear_attention(fq, fk, fv, state, chunk_size)

@@ -16,7 +16,7 @@ from torch import nn
 from ..core import check_int,detach_state
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
 from ..attention import softmax,linear,lsh,local # each registers its layers
-from ..blocks.positions import get_positions
+from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,Stack
 
@@ -53,11 +53,10 @@ class LM(nn.Module):
         for i in at: check_int('block in at', i, minimum=0, maximum=n_layers-1)
         layers = [build_attention(at[i], d_model, n_heads, max_len, depth=i) if i in at else
                   build_attention(attention, d_model, n_heads, max_len, depth=i, **options) for i in range(n_layers)]
-        self.embed,self.positions = nn.Embedding(vocab_sz, d_model),get_positions(positions, d_model, max_len)
+        self.embed = Embed(vocab_sz, d_model, max_len, positions, dropout)
         self.blocks = (ReversibleStack if reversible else Stack)(Block(o, d_ff, dropout, ff_chunks) for o in layers)
-        self.dropout,self.norm,self.out = nn.Dropout(dropout),nn.LayerNorm(d_model),nn.Linear(d_model, vocab_sz)
-        nn.init.normal_(self.embed.weight, std=d_model**-.5) # a token is a vector of length one
-        if tie_weights: self.out.weight = self.embed.weight
+        self.norm,self.out = nn.LayerNorm(d_model),nn.Linear(d_model, vocab_sz)
+        if tie_weights: self.out.weight = self.embed.tokens.weight
         self.carry_state,self.state = False,None
 
 # %% ../../nbs/30_models/01_lm.ipynb #dc8e2f6f
@@ -69,14 +68,12 @@ def read(self:LM,
     keep_state:bool=True, # Return the new state?
 ): # `(x, state)`: x is (b, n, d_model), the input of the output layer; the state is None unless kept
     "Read tokens, continuing from `state`"
-    self.check_ids(ids)
-    b,n = ids.shape
-    position,states = state or (ids.new_zeros(b),None)
-    if len(position)!=b: raise ValueError(f'the state belongs to {len(position)} sequences, ids to {b}: reset the model, or select rows of the state')
-    x = self.embed(ids)
-    if self.positions is not None: x = x + self.positions(position[:,None] + torch.arange(n, device=ids.device))
-    x,states = self.blocks(self.dropout(x), states, keep_state, mask=mask)
-    return self.norm(x),(LMState(position+n, states) if keep_state else None)
+    position,states = state or (None,None)
+    if position is not None and len(position)!=len(ids): raise ValueError(f'the state belongs to {len(position)} sequences, ids to {len(ids)}: reset the model, or select rows of the state')
+    x,states = self.blocks(self.embed(ids, position), states, keep_state, mask=mask)
+    if not keep_state: return self.norm(x),None
+    seen = ids.new_full((len(ids),), ids.shape[1])
+    return self.norm(x),LMState(seen if position is None else position+seen, states)
 
 @patch
 def step(self:LM,
@@ -87,14 +84,6 @@ def step(self:LM,
     "Read tokens and predict the next ones, continuing from `state`"
     x,state = self.read(ids, state, mask)
     return self.out(x),state
-
-# %% ../../nbs/30_models/01_lm.ipynb #dfdfe53b
-@patch
-def check_ids(self:LM, ids):
-    "Refuse what is not a batch of known tokens"
-    if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32): raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected integers of shape (batch, positions)')
-    if ids.numel() and not (0<=ids.min() and ids.max()<self.vocab_sz):
-        raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 to {self.vocab_sz-1}')
 
 # %% ../../nbs/30_models/01_lm.ipynb #607f7e5b
 @patch
