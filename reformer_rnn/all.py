@@ -12,6 +12,8 @@ from .attention.softmax import *
 from .attention.linear import *
 from .attention.lsh import *
 from .attention.local import *
+from .attention.features import *
+from .attention.decay import *
 from .blocks.positions import *
 from .blocks.transformer import *
 from .blocks.reversible import *

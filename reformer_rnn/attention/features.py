@@ -152,3 +152,6 @@ class Hedgehog(LearnedMap):
         "Features of `x`: (b, h, n, d) -> (b, h, n, 2*d)"
         y = self.affine(x)
         return torch.cat([y,-y], -1).softmax(-1)
+
+# %% ../../nbs/10_attention/05_feature_maps.ipynb #6fc39aff
+feature_maps.update(favor=Favor, t2r=T2R, hedgehog=Hedgehog)

@@ -173,16 +173,17 @@ def build_attention(
 def convert_attention(
     layer:AttentionLayer, # Any registered layer
     name:str, # Name of the method to change to, a key of `attention_layers`
+    grow:bool=False, # May the new layer have parameters that the old one lacks? They keep their initial values
     **options, # Options of that method (`n_hashes`, `feature_map`, ...)
 )->AttentionLayer: # A new layer that shares the parameters of `layer`
     "The layer called `name` around the parameters of `layer`; `ValueError` if their families differ"
     cls = attention_layers[check_choice('attention', name, attention_layers)]
     new = cls(**layer.config, **options)
     ours,theirs = dict(new.named_parameters()).keys(),dict(layer.named_parameters()).keys()
-    if ours!=theirs:
+    if theirs-ours or (ours-theirs and not grow):
         raise ValueError(f'{name} attention cannot use the weights of {layer.name} attention: it needs '
                          f'{sorted(ours-theirs) or "nothing more"}, and has no use for {sorted(theirs-ours) or "nothing"}')
-    new.load_state_dict(layer.state_dict(keep_vars=True), assign=True)
+    new.load_state_dict(layer.state_dict(keep_vars=True), strict=not grow, assign=True)
     weight = layer.to_out.weight
     return new.to(weight.device, weight.dtype).train(layer.training) # moves only what is not a parameter
 

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['feature_maps', 'elu1', 'get_feature_map', 'LinearState', 'attend_chunks', 'running_sums', 'into_chunks',
-           'chunk_gradients', 'differentiable_gradients', 'chunked_linear_attention', 'safe_divide', 'read_sums',
-           'linear_step', 'map_features', 'map_keys', 'sum_context', 'read_context', 'linear_attention', 'check_state',
-           'LinearAttention']
+           'chunk_gradients', 'differentiable_gradients', 'chunked_linear_attention', 'check_denominators',
+           'safe_divide', 'read_sums', 'linear_step', 'map_features', 'map_keys', 'sum_context', 'read_context',
+           'linear_attention', 'check_state', 'LinearAttention']
 
 # %% ../../nbs/10_attention/02_linear.ipynb #cf9b2204
 from typing import NamedTuple
@@ -29,10 +29,13 @@ feature_maps = {'elu1': elu1, 'relu': F.relu}
 
 def get_feature_map(
     feature_map, # A key of `feature_maps`, or a callable
+    *size, # Width of a head and number of heads, for maps that have parameters or draws of their own
 ):
-    "The feature map of that name; a callable is returned as it is"
-    if callable(feature_map): return feature_map
-    return feature_maps[check_choice('feature_map', feature_map, feature_maps)]
+    "The feature map of that name, built if it has to be; a callable is returned as it is"
+    if isinstance(feature_map, str): feature_map = feature_maps[check_choice('feature_map', feature_map, feature_maps)]
+    if not isinstance(feature_map, type): return feature_map
+    if not size: raise ValueError(f'{feature_map.__name__} has parameters or draws: build it, as in {feature_map.__name__}(d_head, n_heads), and give the result')
+    return feature_map(*size)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #767e1ee3
 class LinearState(NamedTuple):
@@ -112,49 +115,55 @@ class _CausalLinear(torch.autograd.Function):
     "Causal linear attention (b, h, n, d), saving no product; a map without slope is the identity"
     @staticmethod
     def forward(ctx, q, k, v, S, z, C, phi):
-        b,h,n,_ = q.shape
-        out,den,states = v.new_empty(b, n, h, v.shape[-1]).transpose(1,2),S.new_empty(b, h, n, 1),[]
-        last_S,last_z = torch.empty_like(S),torch.empty_like(z)
+        (b,h,n,_),dtype,dv = q.shape,torch.promote_types(q.dtype, torch.float32),v.shape[-1]
+        out,den,states = v.new_empty(b, n, h, dv).transpose(1,2),v.new_empty(b, h, n, 1, dtype=dtype),[]
+        last_S,last_z = (q.new_empty(b, h, q.shape[-1], d, dtype=dtype) for d in (dv,1))
         for rows,parts in _tiles(q, C):
-            s,t = S[rows].flatten(0, 1),z[rows].flatten(0, 1)
+            s,t = (o[rows].new_zeros(1, dtype=dtype).expand_as(o[rows].flatten(0, 1)) if first is None else first[rows].flatten(0, 1) for o,first in ((last_S,S),(last_z,z)))
             for part in parts:
                 states += [s,t]
-                Q,K,V = (_tile(o, rows, part, S.dtype) for o in (q,k,v))
+                Q,K,V = (_tile(o, rows, part, dtype) for o in (q,k,v))
                 num,d,s,t = attend_chunks(into_chunks(phi(Q), C), into_chunks(phi(K), C), into_chunks(V, C), s, t)
+                check_denominators(d)
                 d = torch.where(d>0, d, 1.) # nothing to attend: output zero
                 _fill(den, rows, part, d); _fill(out, rows, part, num.div_(d))
             last_S[rows],last_z[rows] = s.unflatten(0, (-1,h)),t.unflatten(0, (-1,h))
         ctx.save_for_backward(q, k, v, S, z, out, den, *states)
         ctx.C,ctx.phi = C,phi
+        ctx.set_materialize_grads(False) # no zeros as large as the state where nobody asked for its gradient
         return out,last_S,last_z
 
     @staticmethod
     def backward(ctx, G, R_last, r_last):
         q,k,v,S,z,out,den,*states = ctx.saved_tensors
         C,phi,slope = ctx.C,ctx.phi,_slopes.get(ctx.phi)
+        if G is None: G = torch.zeros_like(out)
         if torch.is_grad_enabled(): return differentiable_gradients((q,k,v,S,z), (G,R_last,r_last), C, phi)
         grads = [torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2) for x in (q,k,v)]
-        dS,dz,states = torch.empty_like(S),torch.empty_like(z),iter(reversed(states))
+        dS,dz = (None if o is None else torch.empty_like(o) for o in (S,z))
+        h,states = q.shape[1],iter(reversed(states))
         for rows,parts in reversed(_tiles(q, C)):
-            R,r = R_last[rows].flatten(0, 1),r_last[rows].flatten(0, 1)
+            R,r = (den.new_zeros(1) if last is None else last[rows].flatten(0, 1) for last in (R_last,r_last))
             for part in reversed(parts):
-                Q,K,V,X,o,d = (_tile(x, rows, part, S.dtype) for x in (q,k,v,G,out,den))
+                Q,K,V,X,o,d = (_tile(x, rows, part, den.dtype) for x in (q,k,v,G,out,den))
                 Q,K,X = phi(Q),phi(K),X/d
                 t,s,y = next(states),next(states),-(X*o).sum(-1, keepdim=True)
                 dQ,dK,dV,R,r = chunk_gradients(*(into_chunks(x, C) for x in (Q,K,V)), s, t, into_chunks(X, C), into_chunks(y, C), R, r)
                 if slope: dQ,dK = dQ.mul_(slope(into_chunks(Q, C))),dK.mul_(slope(into_chunks(K, C)))
                 for whole,g in zip(grads, (dQ,dK,dV)): _fill(whole, rows, part, g)
-            dS[rows],dz[rows] = R.unflatten(0, (-1,q.shape[1])),r.unflatten(0, (-1,q.shape[1]))
+            if S is not None: dS[rows],dz[rows] = R.unflatten(0, (-1,h)),r.unflatten(0, (-1,h))
         return *grads,dS,dz,None,None
 
 def differentiable_gradients(inputs, cotangents, C, phi):
     "The same gradients for a second derivative: autograd goes through the chunks, and keeps all of their products"
-    q,k,v,S,z = (o.flatten(0, 1) for o in inputs)
+    q,k,v,S,z = (None if o is None else o.flatten(0, 1) for o in inputs)
+    if S is None: S,z = (q.new_zeros(len(q), q.shape[-1], d) for d in (v.shape[-1],1))
     num,den,S,z = attend_chunks(*(into_chunks(o, C) for o in (phi(q),phi(k),v)), S, z)
     out = safe_divide(num, den).flatten(1, 2)[:,:q.shape[1]]
-    outputs = [o.view_as(g) for o,g in zip((out,S,z), cotangents)]
-    grads = iter(torch.autograd.grad(outputs, [o for o in inputs if o.requires_grad], cotangents, create_graph=True))
-    return (*(next(grads) if o.requires_grad else None for o in inputs),None,None)
+    outputs,cotangents = zip(*((o.view_as(g), g) for o,g in zip((out,S,z), cotangents) if g is not None))
+    wanted = [o is not None and o.requires_grad for o in inputs]
+    grads = iter(torch.autograd.grad(outputs, [o for o,want in zip(inputs, wanted) if want], cotangents, create_graph=True))
+    return (*(next(grads) if want else None for want in wanted),None,None)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #49e03f8c
 def _identity(x): return x
@@ -168,16 +177,19 @@ def chunked_linear_attention(
     feature_map=_identity, # Applied to queries and keys inside the tiles: `elu1`, `F.relu`, or nothing if they are mapped already
 ): # `(out, state)`
     "Causal linear attention, tile by tile and chunk by chunk"
-    b,h,n,d = q.shape
-    if state is None:
-        wide = torch.promote_types(q.dtype, torch.float32)
-        state = LinearState(q.new_zeros(b, h, d, v.shape[-1], dtype=wide), q.new_zeros(b, h, d, dtype=wide))
-    out,S,z = _CausalLinear.apply(q, k, v, state.S, state.z.unsqueeze(-1), min(chunk_size, n), feature_map)
+    first = (None,None) if state is None else (state.S,state.z.unsqueeze(-1))
+    out,S,z = _CausalLinear.apply(q, k, v, *first, min(chunk_size, q.shape[2]), feature_map)
     return out,LinearState(S, z.squeeze(-1))
 
 # %% ../../nbs/10_attention/02_linear.ipynb #01cab60c
+def check_denominators(den):
+    "Refuse denominators below zero, which only a wrong feature map gives; a graph that is being compiled is not checked"
+    if not torch.compiler.is_compiling() and (den<0).any():
+        raise ValueError(f'a sum of φ(q)·φ(k) is {den.min().item():.3g}: expected a feature map whose products are not negative; `check_feature_map` tests yours')
+
 def safe_divide(num, den):
-    "`num/den`, and zero with zero gradients where there was nothing to sum"
+    "`num/den`, and zero with zero gradients where there was nothing to sum; `ValueError` where `den` is negative"
+    check_denominators(den)
     return num / torch.where(den>0, den, 1.)
 
 def read_sums(
@@ -287,12 +299,12 @@ class LinearAttention(QKVAttention):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads; fewer and wider heads can separate more positions
-        feature_map='elu1', # Name in `feature_maps`, or a function or module to non-negative features
+        feature_map='elu1', # Name in `feature_maps`, a function or module to non-negative features, or a class to build one from (d_head, n_heads)
         chunk_size:int=64, # Positions in a chunk of the parallel form
         **kwargs, # `d_head`, `causal`, `bias` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        self.feature_map,self.chunk_size = get_feature_map(feature_map),check_int('chunk_size', chunk_size)
+        self.feature_map,self.chunk_size = get_feature_map(feature_map, self.d_head, self.n_heads),check_int('chunk_size', chunk_size)
 
     def attend(self, q, k, v, state, mask):
         "Call `linear_attention`"
