@@ -207,6 +207,7 @@ class ForgettingAttention(QKVAttention):
         if not self.causal: raise ValueError(f'{self.name} forgets the past, so it needs causal=True; for both directions use linear attention')
         check_int('d_head of a head that is normalised', self.d_head, minimum=2)
         self.chunk_size,self.to_gate = check_int('chunk_size', chunk_size),self.projection()
+        self.options = dict(chunk_size=chunk_size)
 
     def decays(self, x):
         "What `decay_attention` takes as `decay`"
@@ -241,6 +242,7 @@ class GatedLinearAttention(ForgettingAttention):
     ):
         super().__init__(d_model, n_heads, **kwargs)
         self.gate = check_choice('gate', gate, ('channel','head'))
+        self.options |= dict(gate=gate)
         width = self.n_heads*(self.d_head if gate=='channel' else 1)
         self.to_decay = nn.Sequential(nn.Linear(d_model, 16, bias=False), nn.Linear(16, width))
 

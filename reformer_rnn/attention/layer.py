@@ -61,6 +61,7 @@ class AttentionLayer(nn.Module):
             d_head = d_model//n_heads
         self.config = dict(d_model=d_model, n_heads=n_heads, d_head=check_int('d_head', d_head), causal=causal, bias=bias,
                            max_len=None if max_len is None else check_int('max_len', max_len), depth=check_int('depth', depth, minimum=0))
+        self.options = {} # of the method; a layer that has some lists them here
         self.d_model,self.n_heads,self.d_head,self.causal,self.max_len = d_model,n_heads,d_head,causal,max_len
         self.to_out = nn.Linear(n_heads*d_head, d_model, bias=bias)
 
@@ -174,10 +175,11 @@ def convert_attention(
     layer:AttentionLayer, # Any registered layer
     name:str, # Name of the method to change to, a key of `attention_layers`
     grow:bool=False, # May the new layer have parameters that the old one lacks? They keep their initial values
-    **options, # Options of that method (`n_hashes`, `feature_map`, ...)
+    **options, # Options of that method (`n_hashes`, `feature_map`, ...); for the same method, what is not named stays as it is in `layer`
 )->AttentionLayer: # A new layer that shares the parameters of `layer`
     "The layer called `name` around the parameters of `layer`; `ValueError` if their families differ"
     cls = attention_layers[check_choice('attention', name, attention_layers)]
+    if name==layer.name: options = layer.options | options
     new = cls(**layer.config, **options)
     ours,theirs = dict(new.named_parameters()).keys(),dict(layer.named_parameters()).keys()
     if theirs-ours or (ours-theirs and not grow):

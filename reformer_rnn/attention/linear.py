@@ -96,15 +96,20 @@ def chunk_gradients(Q, K, V, S, z, X, y, R, r):
 _slopes = {elu1: lambda y: y.clamp(max=1), F.relu: lambda y: (y>0).to(y.dtype)} # slope of a map, from its output
 
 def _tiles(q, C, rows=2048):
-    "Tiles of about `rows` rows over all heads: a slice of the batch, and slices of whole chunks, of which the last may be shorter"
+    "Tiles of about `rows` rows over all heads: slices of the batch, and slices of whole chunks, of which the last may be shorter"
     b,h,n,_ = q.shape
     length = C*max(1, rows//(h*C))
     batch = max(1, rows//(h*min(length, n)))
-    return [(slice(i, min(i+batch, b)),[slice(j, min(j+length, n)) for j in range(0, n, length)]) for i in range(0, b, batch)]
+    return [slice(i, min(i+batch, b)) for i in range(0, b, batch)],[slice(j, min(j+length, n)) for j in range(0, n, length)]
 
 def _tile(x, rows, part, dtype):
     "The rows of a tile, (sequences*heads, positions, d)"
     return x[rows,:,part].to(dtype).reshape(-1, part.stop-part.start, x.shape[-1])
+
+def _before(i, rows, first, later, like):
+    "The state before part `i`; a single zero where there was nothing"
+    state = later[i-1] if i else first
+    return like.new_zeros(1) if state is None else state[rows].flatten(0, 1)
 
 def _fill(whole, rows, part, x):
     "Write the chunks `x` of a tile to their places"
@@ -116,22 +121,22 @@ class _CausalLinear(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, S, z, C, phi):
         (b,h,n,_),dtype,dv = q.shape,torch.promote_types(q.dtype, torch.float32),v.shape[-1]
-        out,den,states = v.new_empty(b, n, h, dv).transpose(1,2),v.new_empty(b, h, n, 1, dtype=dtype),[]
-        last_S,last_z = (q.new_empty(b, h, q.shape[-1], d, dtype=dtype) for d in (dv,1))
-        for rows,parts in _tiles(q, C):
-            s,t = (o[rows].new_zeros(1, dtype=dtype).expand_as(o[rows].flatten(0, 1)) if first is None else first[rows].flatten(0, 1) for o,first in ((last_S,S),(last_z,z)))
-            for part in parts:
-                states += [s,t]
+        out,den = v.new_empty(b, n, h, dv).transpose(1,2),v.new_empty(b, h, n, 1, dtype=dtype)
+        groups,parts = _tiles(q, C)
+        Ss,zs = ([q.new_empty(b, h, q.shape[-1], d, dtype=dtype) for _ in parts] for d in (dv,1)) # states after every part
+        for rows in groups:
+            for i,part in enumerate(parts):
+                s,t = (_before(i, rows, *o, den) for o in ((S,Ss),(z,zs)))
                 Q,K,V = (_tile(o, rows, part, dtype) for o in (q,k,v))
                 num,d,s,t = attend_chunks(into_chunks(phi(Q), C), into_chunks(phi(K), C), into_chunks(V, C), s, t)
                 check_denominators(d)
                 d = torch.where(d>0, d, 1.) # nothing to attend: output zero
                 _fill(den, rows, part, d); _fill(out, rows, part, num.div_(d))
-            last_S[rows],last_z[rows] = s.unflatten(0, (-1,h)),t.unflatten(0, (-1,h))
-        ctx.save_for_backward(q, k, v, S, z, out, den, *states)
+                Ss[i][rows],zs[i][rows] = s.unflatten(0, (-1,h)),t.unflatten(0, (-1,h))
+        ctx.save_for_backward(q, k, v, S, z, out, den, *Ss[:-1], *zs[:-1])
         ctx.C,ctx.phi = C,phi
         ctx.set_materialize_grads(False) # no zeros as large as the state where nobody asked for its gradient
-        return out,last_S,last_z
+        return out,Ss[-1],zs[-1]
 
     @staticmethod
     def backward(ctx, G, R_last, r_last):
@@ -141,17 +146,18 @@ class _CausalLinear(torch.autograd.Function):
         if torch.is_grad_enabled(): return differentiable_gradients((q,k,v,S,z), (G,R_last,r_last), C, phi)
         grads = [torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2) for x in (q,k,v)]
         dS,dz = (None if o is None else torch.empty_like(o) for o in (S,z))
-        h,states = q.shape[1],iter(reversed(states))
-        for rows,parts in reversed(_tiles(q, C)):
+        groups,parts = _tiles(q, C)
+        Ss,zs = states[:len(parts)-1],states[len(parts)-1:]
+        for rows in groups:
             R,r = (den.new_zeros(1) if last is None else last[rows].flatten(0, 1) for last in (R_last,r_last))
-            for part in reversed(parts):
+            for i,part in reversed(list(enumerate(parts))):
                 Q,K,V,X,o,d = (_tile(x, rows, part, den.dtype) for x in (q,k,v,G,out,den))
                 Q,K,X = phi(Q),phi(K),X/d
-                t,s,y = next(states),next(states),-(X*o).sum(-1, keepdim=True)
-                dQ,dK,dV,R,r = chunk_gradients(*(into_chunks(x, C) for x in (Q,K,V)), s, t, into_chunks(X, C), into_chunks(y, C), R, r)
+                y = -(X*o).sum(-1, keepdim=True)
+                dQ,dK,dV,R,r = chunk_gradients(*(into_chunks(x, C) for x in (Q,K,V)), *(_before(i, rows, *o, den) for o in ((S,Ss),(z,zs))), into_chunks(X, C), into_chunks(y, C), R, r)
                 if slope: dQ,dK = dQ.mul_(slope(into_chunks(Q, C))),dK.mul_(slope(into_chunks(K, C)))
                 for whole,g in zip(grads, (dQ,dK,dV)): _fill(whole, rows, part, g)
-            if S is not None: dS[rows],dz[rows] = R.unflatten(0, (-1,h)),r.unflatten(0, (-1,h))
+            if S is not None: dS[rows],dz[rows] = R.unflatten(0, (-1,q.shape[1])),r.unflatten(0, (-1,q.shape[1]))
         return *grads,dS,dz,None,None
 
 def differentiable_gradients(inputs, cotangents, C, phi):
@@ -305,6 +311,7 @@ class LinearAttention(QKVAttention):
     ):
         super().__init__(d_model, n_heads, **kwargs)
         self.feature_map,self.chunk_size = get_feature_map(feature_map, self.d_head, self.n_heads),check_int('chunk_size', chunk_size)
+        self.options = dict(feature_map=self.feature_map, chunk_size=chunk_size)
 
     def attend(self, q, k, v, state, mask):
         "Call `linear_attention`"

@@ -156,6 +156,7 @@ class LocalAttention(QKVAttention):
     ):
         super().__init__(d_model, n_heads, **kwargs)
         self.window,self.include_self = check_int('window', window),include_self
+        self.options = dict(window=window, include_self=include_self)
 
     def check(self, x, state, context):
         "Also refuse a context, which has no distance from `x`"

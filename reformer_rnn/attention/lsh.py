@@ -25,6 +25,7 @@ def bucket_factors(
 )->tuple:
     "Bucket counts as a tuple; `ValueError` unless all are even"
     factors = n_buckets if isinstance(n_buckets, (tuple,list)) else (n_buckets,)
+    if not factors: raise ValueError('n_buckets is empty: expected an even number, or a tuple of them')
     for o in factors:
         if check_int('n_buckets', o)%2: raise ValueError(f'n_buckets={n_buckets}: expected even numbers, since every direction comes with its opposite')
     return tuple(factors)
@@ -36,7 +37,7 @@ def draw_rotations(
     n_buckets:int, # Buckets b in a round, even, or a tuple of even factors of it
     generator:torch.Generator=None, # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
     **kwargs, # `device`, `dtype`
-)->torch.Tensor: # (R, h, d, b/2), or half the sum of the factors; the first rounds do not depend on how many follow
+)->torch.Tensor: # (R, h, d, b/2), or half the sum of the factors in place of b/2
     "Draw the random directions of every round and head"
     return torch.randn(check_int('n_hashes', n_hashes), n_heads, d_head, sum(bucket_factors(n_buckets))//2, generator=generator, **kwargs)
 
@@ -48,7 +49,7 @@ def hash_buckets(
     n_buckets=None, # Tuple of factors whose halves sum to the columns; default one factor
 )->torch.Tensor: # Bucket numbers, (b, h, R, n)
     "Hash by the nearest of the random directions and their opposites"
-    factors = bucket_factors(n_buckets or 2*rotations.shape[-1])
+    factors = bucket_factors(2*rotations.shape[-1] if n_buckets is None else n_buckets)
     buckets,base = 0,1
     with torch.autocast(x.device.type, enabled=False): projected = torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype))
     for xR,b in zip(projected.split([b//2 for b in factors], -1), factors):
@@ -73,14 +74,24 @@ class SortedRounds(NamedTuple):
     middle:torch.Tensor # Middle of the range of places that a position sees
     reach:torch.Tensor # Half the length of that range
 
-def as_sorted(order, place, first, last):
-    "Write ranges of places [first, last) as middle and reach, exact in float32 up to 2^23 places"
+def as_sorted(
+    order:torch.Tensor, # Position at every place, (b, h, R, n)
+    place:torch.Tensor, # Place of every position, (b, h, R, n)
+    first:torch.Tensor, # First place that a position sees, one number a query
+    last:torch.Tensor, # The place after the last one that it sees
+)->SortedRounds:
+    "Write ranges of places as middle and reach, exact in float32 below 2^23 places; `ValueError` for longer sequences"
     if order.shape[-1]>=2**23: raise ValueError(f'{order.shape[-1]} positions: expected fewer than {2**23} in one sequence')
     return SortedRounds(order, place, (first+last-1).float()/2, (last-first).float()/2)
 
-def sort_positions(buckets, real):
-    "Stable order by bucket with padding last: `(order, place, begin, end)`, the last two those of every position's bucket"
-    buckets = torch.where(real[:,None,None], buckets, buckets.amax()+1)
+_PADDING = 2**31 # a bucket after all others
+
+def sort_positions(
+    buckets:torch.Tensor, # (b, h, R, n)
+    real:torch.Tensor, # Which positions are not padding, (b, n)
+): # `(order, place, begin, end)`, each (b, h, R, n); a position's bucket takes the places [begin, end)
+    "Sort positions by bucket, and within a bucket by position, padding last"
+    buckets = torch.where(real[:,None,None], buckets, _PADDING)
     positions = torch.arange(buckets.shape[-1], device=buckets.device)
     order = (buckets*len(positions)+positions).argsort(-1)
     place = torch.empty_like(order).scatter_(-1, order, positions.expand_as(order))
@@ -104,20 +115,21 @@ def sort_rounds(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #782407c4
 class _Block:
-    "Some heads of some sequences, and how their sorted positions are laid out in tiles"
+    """Some heads of some sequences, and the array in which their sorted positions lie: for each head in turn empty places, its n positions, and what fills its last tile.
+    A table has one row for each position and head in the order (b, n, h)."""
     def __init__(self, x, batch, heads, bucket_size, window):
         _,h,n,_ = x.shape
         self.t,back = (bucket_size,bucket_size) if window=='chunk' else (min(bucket_size, 32),bucket_size-1)
-        self.empty = -(-back//self.t) # tiles before a head's first place
-        self.pad = (self.empty*self.t,-n%self.t)
-        self.window = self.pad[0]+self.t
-        self.at = batch,slice(None),heads # of a table (b, n, h, ...)
+        self.empty = -(-back//self.t) # tiles before a head's first place, so that its first queries have something to look back on
+        self.pad = (self.empty*self.t,-n%self.t) # places before and after the positions of a head
+        self.window = self.pad[0]+self.t # keys of a tile
+        self.at = batch,slice(None),heads # this block in a tensor (b, n, h, ...)
         i,j = (torch.arange(o.start, o.stop, device=x.device) for o in (batch,heads))
-        self.n_heads,self.rows = h,h*n*i[:,None,None]+j[:,None]
+        self.n_heads,self.rows = h,h*n*i[:,None,None]+j[:,None] # row of position 0 of every head in a table
         self.targets = (n+sum(self.pad))*torch.arange(len(i)*len(j), device=x.device).view(len(i), len(j), 1)
 
-    def of(self, x): return x[self.at[0],self.at[2]] # of a tensor (b, h, ...)
-    def spread(self, x, fill=0): return F.pad(x, self.pad, value=fill).flatten()
+    def of(self, x): return x[self.at[0],self.at[2]] # this block in a tensor (b, h, ...)
+    def spread(self, x, fill=0): return F.pad(x, self.pad, value=fill).flatten() # (heads, n) -> places of the array
     def queries(self, x): return x.unflatten(0, (-1,self.t))[self.empty:] # (tiles, t, ...)
     def keys(self, x): return x.unfold(0, self.window, self.t) # (tiles, ..., window), a view
 
@@ -142,10 +154,10 @@ class _Round:
         self.ranges = [[block.spread(block.of(o)[:,:,e].gather(-1, order).float(), -1) for o in rounds[1:]] for e in (r,*range(r))]
 
     def sort(self, *tables, dtype): return [o.index_select(0, self.rows).to(dtype) for o in tables]
-    def unsort(self, x, start=0): return x.index_select(0, self.targets+start)
+    def unsort(self, x, offset=0): return x.index_select(0, self.targets+offset) # rows in the order (b, n, h) again
 
     def scores(self, q, k, causal):
-        "Scores of every tile, the pairs that do not count near -1e30 or below"
+        "Scores of every tile, the pairs that do not count at -5e29 or below"
         block = self.block
         s = torch.bmm(block.queries(q), block.keys(k))
         for e,(place,middle,reach) in enumerate(self.ranges):
@@ -227,14 +239,19 @@ class _HashedAttention(torch.autograd.Function):
 # %% ../../nbs/10_attention/03_lsh.ipynb #81065fbd
 class LSHState(NamedTuple):
     "What hashed attention remembers"
-    k:torch.Tensor # Unit keys, (b, h, m, d)
-    v:torch.Tensor # Values, (b, h, m, dv)
-    buckets:torch.Tensor # Bucket of every key in every round, (b, h, R, m); None asks to hash the keys again
-    real:torch.Tensor # False for padding, (b, m)
+    k:torch.Tensor # Unit keys, (b, h, keys, d)
+    v:torch.Tensor # Values, (b, h, keys, dv)
+    buckets:torch.Tensor # Bucket of every key in every round, (b, h, R, keys); None asks to hash the keys again
+    real:torch.Tensor # False for padding, (b, keys)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #30af6530
-def lsh_step(q, state, bucket_size, scale):
-    "Attention of one query, whose own key is the last of `state`"
+def lsh_step(
+    q:torch.Tensor, # One query, (b, h, 1, d)
+    state:LSHState, # Everything seen, the query's own key being the last
+    bucket_size:int, # m
+    scale:float, # Factor of q·k
+)->torch.Tensor: # (b, h, 1, dv)
+    "Attention of one query by the band rule"
     k,v,buckets,real = state
     mine,before = buckets[...,-1:],buckets[...,:-1]
     allowed = band_pairs((before==mine) & real[:,None,None,:-1], bucket_size).any(2, keepdim=True)
@@ -271,9 +288,10 @@ def attend_context(
 )->torch.Tensor: # (b, h, n, dv), zero where no round shows anything
     "Attention to the last m keys of the query's bucket, exact over the union of all rounds"
     n,m,t = q.shape[2],min(bucket_size, state.k.shape[2]),min(bucket_size, 32)
+    if not n*m: return q.new_zeros(*q.shape[:3], state.v.shape[-1])
     rows = lambda x,i: x.gather(2, i.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1])) if x.ndim==4 else x.gather(2, i)
     order,place,*_ = sort_positions(state.buckets, state.real)
-    in_order = torch.where(state.real[:,None,None], state.buckets, n_buckets).gather(-1, order)
+    in_order = torch.where(state.real[:,None,None], state.buckets, _PADDING).gather(-1, order)
     ends = lambda x: (torch.searchsorted(in_order, x, right=right) for right in (False,True))
     begin,last = ends(buckets.contiguous())
     seen = as_sorted(order, place, torch.maximum(begin, last-m), last)
@@ -306,20 +324,22 @@ def lsh_attention(
     causal:bool=False, # Hide later positions?
     mask:torch.Tensor=None, # Key mask (b, n), True for real positions; padding takes nobody's place
     scale:float=None, # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
-    window:str=None, # 'band' (default if causal), or the paper's 'chunk' (default if not)
+    window:str=None, # 'band' (default if causal), or the paper's 'chunk' (default if not); None for a context
     rotations:torch.Tensor=None, # From `draw_rotations` with the same `n_buckets`; then `n_hashes` and `generator` are not used
     generator:torch.Generator=None, # Source of the rotations; None for PyTorch's own
-    k:torch.Tensor=None, # Keys of a context before normalisation, (b, h, m, d), whose values are `v` and whose mask is `mask`; needs causal=False
+    k:torch.Tensor=None, # Keys of a context before normalisation, (b, h, keys, d), whose values are `v` and whose mask is `mask`; needs causal=False
     state:LSHState=None, # Positions seen before; needs causal=True, the band, and the same `rotations`
 ): # `(out, state)`: out is (b, h, n, dv), zero at padding; state is None unless causal with the band, or for a context
     "LSH attention (Kitaev et al. 2020, section 2), exact over the union of what its rounds show"
     keys = qk if k is None else k
     check_qkv(qk, keys, v); check_int('bucket_size', bucket_size, minimum=2)
     b,h,n,d = keys.shape
+    if k is not None and window is not None: raise ValueError(f'window={window!r}: queries of a context see the last keys of their bucket, and have no window')
     window = check_choice('window', window or ('band' if causal else 'chunk'), ('band','chunk'))
     check_mask(mask, (b,h,n,n), key_only=True)
     check_lsh(causal, window, state, rotations, k)
-    factors = bucket_factors(n_buckets or (default_buckets(n, bucket_size) if rotations is None else 2*rotations.shape[-1]))
+    if n_buckets is None: n_buckets = default_buckets(n, bucket_size) if rotations is None else 2*rotations.shape[-1]
+    factors = bucket_factors(n_buckets)
     if rotations is None: rotations = draw_rotations(n_hashes, h, d, factors, generator, device=qk.device, dtype=qk.dtype)
     check_rotations(rotations, h, d, factors)
     scale = d**-.5 if scale is None else scale
@@ -329,20 +349,35 @@ def lsh_attention(
     real = torch.ones(b, n, dtype=torch.bool, device=qk.device) if mask is None else mask
     new = LSHState(unit_keys(keys), v, discrete_choice(lambda: hash_buckets(keys, rotations, factors)), real)
     if k is not None: return read_hashed(qk, new, rotations, factors, bucket_size, scale),new
-    return attend_self(qk, new, extend_lsh(state, new, rotations, factors), bucket_size, window, causal, scale)
+    return attend_self(qk, extend_lsh(state, new, rotations, factors), bucket_size, window, causal, scale)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3484d74e
-def attend_self(qk, new, state, bucket_size, window, causal, scale):
-    "Attention of the new positions to themselves and to what came before"
+def attend_self(
+    qk:torch.Tensor, # Queries, (b, h, n, d)
+    state:LSHState, # What came before, and the new positions
+    bucket_size:int, # m
+    window:str, # 'band' or 'chunk'
+    causal:bool, # Hide later positions?
+    scale:float, # Factor of q·k
+): # `(out, state)` as in `lsh_attention`
+    "Attention of new positions to each other and to what came before"
     n,past = qk.shape[2],state.k.shape[2]-qk.shape[2]
+    if not n: return state.v[:,:,past:],(state if window=='band' else None)
     if window=='band' and n==1: return lsh_step(qk, state, bucket_size, scale),state
     q = torch.cat([state.k[:,:,:past],qk], 2) if past else qk # earlier queries are not needed: anything serves
     rounds = sort_rounds(state.buckets, state.real, bucket_size, window, causal)
     out = _HashedAttention.apply(q, state.k, state.v, (bucket_size,window,causal,scale), *rounds)
     return out[:,:,past:],(state if window=='band' else None)
 
-def read_hashed(q, state, rotations, factors, bucket_size, scale):
-    "Attention of queries to a context, whose keys are hashed now if the state has no buckets"
+def read_hashed(
+    q:torch.Tensor, # Queries, (b, h, n, d)
+    state:LSHState, # The context; without buckets its keys are hashed now
+    rotations:torch.Tensor, # From `draw_rotations`
+    factors:tuple, # Bucket counts, from `bucket_factors`
+    bucket_size:int, # m
+    scale:float, # Factor of q·k
+)->torch.Tensor: # (b, h, n, dv)
+    "Hash queries, and attend to the keys of a context in their buckets"
     if state.buckets is None: state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations, factors)))
     buckets = discrete_choice(lambda: hash_buckets(q, rotations, factors))
     return attend_context(q, buckets, state, math.prod(factors), bucket_size, scale)
@@ -364,6 +399,7 @@ def extend_lsh(state, new, rotations, factors):
     if state.k.shape[:2]+state.k.shape[3:]!=new.k.shape[:2]+new.k.shape[3:]:
         raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}, the new ones have {tuple(new.k.shape)}: batch, heads and width must agree')
     if state.buckets is None: state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations, factors)))
+    if state.buckets.shape[2]!=new.buckets.shape[2]: raise ValueError(f'the state was hashed in {state.buckets.shape[2]} rounds, the rotations have {new.buckets.shape[2]}')
     return LSHState(*(torch.cat([a,b], dim) for a,b,dim in zip(state, new, (2,2,3,1))))
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5f13c31c
@@ -377,7 +413,7 @@ def check_lsh(causal, window, state, rotations, k):
 
 def check_rotations(rotations, n_heads, d_head, factors):
     "Refuse rotations that were drawn for something else"
-    if rotations.ndim!=4 or rotations.shape[1:]!=(n_heads,d_head,sum(factors)//2):
+    if rotations.ndim!=4 or rotations.shape[1:]!=(n_heads,d_head,sum(factors)//2) or not len(rotations):
         raise ValueError(f'rotations have shape {tuple(rotations.shape)}: expected (rounds, {n_heads}, {d_head}, {sum(factors)//2}) for n_buckets={factors}')
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2a7fb245
@@ -404,7 +440,8 @@ class LSHAttention(SharedQKAttention):
             if self.max_len is None: raise ValueError('LSH attention needs max_len, the longest length expected, or n_buckets')
             n_buckets = default_buckets(self.max_len, bucket_size)
         self.n_buckets = bucket_factors(n_buckets)
-        check_lsh(self.causal, check_choice('window', window or 'chunk', ('band','chunk')), None, None, None)
+        if window is not None: check_lsh(self.causal, check_choice('window', window, ('band','chunk')), None, None, None)
+        self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets, window=window, scale=scale, seed=seed)
         generator = torch.Generator().manual_seed(check_int('seed', seed, minimum=0)+_SEEDS*self.config['depth'])
         self.register_buffer('rotations', self.draw(generator=generator), persistent=False)
 

@@ -13,7 +13,7 @@ from itertools import chain
 import torch
 from torch.utils.checkpoint import get_device_states,set_device_states
 
-from ..core import detach_state,record_choices,repeat_choices
+from ..core import detach_state,map_state,record_choices,repeat_choices
 from .transformer import Stack
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #c862d34f
@@ -129,7 +129,9 @@ class ReversibleRun:
 
     def snapshot(self):
         "What must not change before the backward pass"
-        return [(o,o.training) for o in self.stack.modules()],[p._version for p in self.stack.parameters()]
+        given,tensors = [],chain(self.stack.parameters(), self.stack.buffers())
+        map_state(given.append, [o for o in self.kwargs.values() if isinstance(o, torch.Tensor)]+[state for _,state,_ in self.steps])
+        return [(o,o.training) for o in self.stack.modules()],[(id(o),o._version) for o in chain(tensors, given)]
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #2d95c416
 class _Reversible(torch.autograd.Function):
@@ -159,7 +161,7 @@ class _Reversible(torch.autograd.Function):
                 a,b,da,db = b-added,a,db,da+dx
         return None,(da+db).to(run.dtype),sums.pop() if wanted else None,*sums
 
-_changed = ('the stack was changed between its forward and its backward pass: its mode, its attention or its parameters are not the same. '
+_changed = ('the stack was changed between its forward and its backward pass: its mode, its attention, its parameters or buffers, or the mask or states that it was given, are not the same. '
            'Call backward first, or use a stack with reversible=False')
 _twice = 'a reversible stack has no second derivative: use it without create_graph=True, or with reversible=False'
 
@@ -188,5 +190,5 @@ class ReversibleStack(Stack):
                 if getattr(o, 'requires_grad', False): raise ValueError(f'{name} requires a gradient, which a reversible stack does not give it: detach it, or use reversible=False')
             a,b = _Reversible.apply(run, x, context, *run.params)
         else: a,b = run.forward(x, context)
-        kept,run.states = run.states,None # autograd keeps the run, and needs no states
+        kept,run.states = run.states,None # autograd keeps the run, and needs no new states
         return ((a+b)/2).to(x.dtype),(tuple(kept) if keep_states else None)
