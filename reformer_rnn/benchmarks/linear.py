@@ -88,7 +88,7 @@ def in_process(
     **env, # Variables of the environment
 ): # Its value
     "Evaluate an expression in a fresh process"
-    program = 'import json,sys,torch; from reformer_rnn.benchmarks.linear import *; cfg = LinearSpeedConfig(**json.loads(sys.argv[1])); torch.set_num_threads(cfg.threads); seed_everything(0); print(json.dumps(eval(sys.argv[2])))'
+    program = 'import json,sys,torch; from reformer_rnn.core import seed_everything; from reformer_rnn.benchmarks.linear import *; cfg = LinearSpeedConfig(**json.loads(sys.argv[1])); torch.set_num_threads(cfg.threads); seed_everything(0); print(json.dumps(eval(sys.argv[2])))'
     out = subprocess.run([sys.executable,'-c',program,json.dumps(asdict(cfg)),expression], check=True, stdout=subprocess.PIPE, text=True, env={**os.environ,**env}).stdout
     return json.loads(out.splitlines()[-1])
 

@@ -47,7 +47,7 @@ class LinearCopyConfig:
     bucket_size:int = 8 # Window of hashed attention
     schedule:str = 'one_cycle' # one_cycle, or steps: a constant rate, and a tenth of it from a share of the training on
     drop_at:float = .3 # That share, for the schedule `steps`; 1 for never
-    lr:float = 1e-3 # Learning rate; for one_cycle the highest
+    lr:float = 2e-3 # Learning rate; for one_cycle the highest
     clip:float = 1. # Largest norm of the gradient of one parameter tensor; 0 for no clipping
     epochs:int = 30 # Evaluations during training
     epoch_steps:int = 50 # Updates between them
@@ -185,7 +185,7 @@ def plot_convergence(
     fig,axs = plt.subplots(1, 2, figsize=(9,3.6), layout='constrained')
     floor = runs[0]['chance']
     plot_curves(axs[0], runs, 'valid_loss', floor['loss'])
-    axs[0].set(title='loss on held-out sequences', ylabel='nats', xlabel='updates', yscale='log', ylim=(1e-4,None))
+    axs[0].set(title='loss on held-out sequences', ylabel='nats', xlabel='updates', yscale='log', ylim=(.7*min(min(o['epochs']['valid_loss']) for o in runs),None))
     plot_curves(axs[1], runs, 'masked_accuracy', floor['accuracy'])
     axs[1].set(title='accuracy', ylabel='share of symbols', xlabel='updates')
     fig.legend(*axs[1].get_legend_handles_labels(), loc='outside lower center', ncols=6, fontsize=8)
