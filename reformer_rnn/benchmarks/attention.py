@@ -7,7 +7,7 @@ __all__ = ['SpeedConfig', 'linear_matrix', 'candidates', 'training_call', 'time_
            'measure_memory', 'time_tokens', 'run_speed']
 
 # %% ../../nbs/70_benchmarks/01_attention.ipynb #f6f2aed4
-import subprocess,sys
+import subprocess,sys,time
 from dataclasses import asdict,dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from ..training.tracking import check_writable,environment,write_json
 class SpeedConfig:
     "Settings of the speed measurements"
     lengths:tuple = (128,256,512,1024,2048,4096,8192) # Lengths of a causal forward and backward pass, batch 1
-    positions:tuple = (16,64,256,1024,4096) # Positions at which one more token is generated
+    positions:tuple = (16,64,256,1024,4096,16384) # Positions at which one more token is generated
     n_heads:int = 8 # Heads
     d_head:int = 64 # Width of a head
     n_hashes:int = 4 # Rounds of hashed attention
@@ -69,7 +69,7 @@ def time_training(
 )->list: # One dict a length and candidate, in seconds
     "Time the forward and backward pass of every candidate at every length, all of them in turns"
     calls = {(name,n): training_call(cfg, n, f) for n in cfg.lengths for name,f in candidates(cfg, n).items()}
-    times = time_calls(calls, cfg.repeats)
+    times = time_calls(calls, cfg.repeats, clock=time.process_time)
     return [dict(name=name, n=n, median=t.median, spread=t.spread) for (name,n),t in times.items()]
 
 # %% ../../nbs/70_benchmarks/01_attention.ipynb #05da46c6
@@ -115,7 +115,7 @@ def time_tokens(
         model = LM(256, d_model, 2, cfg.n_heads, name, max_len=max(cfg.positions)+1, **options).eval()
         states = {p: model.step(torch.zeros(1, p, dtype=torch.long))[1] for p in cfg.positions}
         token = torch.zeros(1, 1, dtype=torch.long)
-        times = time_calls({p: (lambda s=s: model.step(token, s)) for p,s in states.items()}, 20*cfg.repeats, warmup=5)
+        times = time_calls({p: (lambda s=s: model.step(token, s)) for p,s in states.items()}, 20*cfg.repeats, warmup=5, clock=time.process_time)
         rows += [dict(name=name, position=p, median=t.median, spread=t.spread, state_bytes=state_nbytes(states[p].layers)) for p,t in times.items()]
     return rows
 
