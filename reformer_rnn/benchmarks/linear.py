@@ -102,7 +102,7 @@ def run_linear_speed(
     path = check_writable(cfg.results)/'linear.json'
     peer = version('pytorch-fast-transformers') if find_spec('fast_transformers') else None
     times = {name: in_process(cfg, 'time_lengths(cfg)', **env) for name,env in allocators.items()}
-    memory = [dict(name=name, n=n, peak=in_process(cfg, f'peak_memory(cfg, {name!r}, {n})')) for n in (cfg.lengths[0],cfg.lengths[len(cfg.lengths)//2],cfg.lengths[-1])
+    memory = [dict(name=name, n=n, peak=in_process(cfg, f'peak_memory(cfg, {name!r}, {n})')) for n in dict.fromkeys(cfg.lengths[i] for i in (0,len(cfg.lengths)//2,-1))
               for name in linear_candidates(cfg, n)] if Path('/proc/self/status').exists() else []
     result = dict(experiment='linear_speed', config=asdict(cfg), environment=environment('cpu'), peer=peer, times=times, memory=memory)
     write_json(path, result)

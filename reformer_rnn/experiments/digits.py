@@ -38,7 +38,7 @@ class DigitsConfig:
     dropout:float = .2 # After the embedding and in every block
     bs:int = 32 # Images a step
     epochs:int = 40 # Passes through the 1,259 training images
-    lr:float = 3e-3 # Highest learning rate of the one-cycle schedule
+    lr:float = 1e-2 # Highest learning rate of the one-cycle schedule
     n_samples:int = 40 # Images to draw from nothing
     n_completions:int = 3 # Completions of each of ten half images
     results:str = 'results/digits' # Folder for the JSON file of every run, and the pictures
@@ -211,6 +211,7 @@ def plot_samples(
     fig,axs = plt.subplots(-(-len(groups)//2), 2, figsize=(8,-(-len(groups)//2)*(.4*height+.35)), layout='constrained')
     for ax,(name,images) in zip(axs.flat, groups.items()): show_digits(images, ncols=10, ax=ax, title=name)
     for ax in axs.flat[len(groups):]: ax.set_axis_off()
+    fig.get_layout_engine().set(wspace=.06)
     return fig
 
 def plot_completions(

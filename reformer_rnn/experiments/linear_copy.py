@@ -47,7 +47,7 @@ class LinearCopyConfig:
     bucket_size:int = 8 # Window of hashed attention
     schedule:str = 'one_cycle' # one_cycle, or steps: a constant rate, and a tenth of it from a share of the training on
     drop_at:float = .3 # That share, for the schedule `steps`; 1 for never
-    lr:float = 2e-3 # Learning rate; for one_cycle the highest
+    lr:float = 4e-3 # Learning rate; for one_cycle the highest
     clip:float = 1. # Largest norm of the gradient of one parameter tensor; 0 for no clipping
     epochs:int = 30 # Evaluations during training
     epoch_steps:int = 50 # Updates between them
