@@ -23,6 +23,7 @@ from .models.reformer import *
 from .models.encoder_decoder import *
 from .data.copy import *
 from .data.text import *
+from .data.digits import *
 from .training.tracking import *
 from .training.metrics import *
 from .training.callbacks import *

@@ -31,11 +31,11 @@ class DigitsConfig:
     "Settings of the digits experiment"
     attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Attentions to train: softmax, shared_qk, linear, or lsh-N with N rounds of hashing; reversible-NAME for reversible layers
     seeds:tuple = (0,) # Seeds of weights and order; the test images are the same for all
-    d_model:int = 96 # Width of the model
-    n_layers:int = 3 # Blocks
+    d_model:int = 64 # Width of the model
+    n_layers:int = 2 # Blocks
     n_heads:int = 4 # Heads
     bucket_size:int = 16 # Keys of its bucket that a position sees in each round of hashing
-    dropout:float = .2 # After the embedding and in every block
+    dropout:float = .1 # After the embedding and in every block
     bs:int = 32 # Images a step
     epochs:int = 40 # Passes through the 1,259 training images
     lr:float = 1e-2 # Highest learning rate of the one-cycle schedule
