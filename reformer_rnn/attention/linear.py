@@ -160,6 +160,7 @@ class _CausalLinear(torch.autograd.Function):
             if S is not None: dS[rows],dz[rows] = R.unflatten(0, (-1,q.shape[1])),r.unflatten(0, (-1,q.shape[1]))
         return *grads,dS,dz,None,None
 
+# %% ../../nbs/10_attention/02_linear.ipynb #e8548c08
 def differentiable_gradients(inputs, cotangents, C, phi):
     "The same gradients for a second derivative: autograd goes through the chunks, and keeps all of their products"
     q,k,v,S,z = (None if o is None else o.flatten(0, 1) for o in inputs)

@@ -150,18 +150,18 @@ class ChunkedLoss(TemporaryChange):
         if not isinstance(loss, nn.CrossEntropyLoss) or loss.weight is not None or loss.label_smoothing or loss.reduction!='mean':
             raise ValueError(f'ChunkedLoss computes a plain mean cross-entropy, and the loss function is {self.loss_func}: use CrossEntropyLossFlat without weights or label smoothing')
         if getattr(getattr(self.learn, 'recorder', None), 'train_metrics', False): raise ValueError('ChunkedLoss: there are no logits in training for which metrics could be computed; use train_metrics=False')
-        self.out,self.ignore_index = out,loss.ignore_index
+        self.output_layer,self.ignore_index = out,loss.ignore_index
 
     def sliced_loss(self, x, y):
         "The loss from the input of the output layer"
-        return chunked_cross_entropy(x, y, self.out.weight, self.out.bias, ignore_index=self.ignore_index, chunk_size=self.chunk_size)
+        return chunked_cross_entropy(x, y, self.output_layer.weight, self.output_layer.bias, ignore_index=self.ignore_index, chunk_size=self.chunk_size)
 
 # %% ../../nbs/50_training/03_callbacks.ipynb #a24d66cc
 @patch
 def before_train(self:ChunkedLoss):
     "Bypass the output layer, and let the loss function apply it"
-    self.out.forward = lambda x: x
-    self.stack.callback(delattr, self.out, 'forward')
+    self.output_layer.forward = lambda x: x
+    self.stack.callback(delattr, self.output_layer, 'forward')
     self.stack.enter_context(contextmanager(replacing_yield)(self.learn, 'loss_func', self.sliced_loss))
 
 @patch
