@@ -41,6 +41,7 @@ experiments = { # Command: (module, configuration, function, one line)
     'copy': ('experiments.copy', 'CopyConfig', 'run_copy', 'train transformers to copy, and evaluate each under other attentions'),
     'charlm': ('experiments.charlm', 'CharLMConfig', 'run_charlm', 'train a language model on the bytes of a file'),
     'linear_copy': ('experiments.linear_copy', 'LinearCopyConfig', 'run_linear_copy', 'train transformers on the copy task of the linear-attention paper'),
+    'crossover': ('experiments.crossover', 'CrossoverConfig', 'run_crossover', 'measure from which length on linear attention is faster'),
     'digits': ('experiments.digits', 'DigitsConfig', 'run_digits', 'draw real digits pixel by pixel with any attention'),
     'digits_speed': ('experiments.digits', 'DigitsSpeedConfig', 'run_digits_speed', 'measure how many images a second each attention draws'),
     'peers': ('experiments.peers', 'PeersConfig', 'run_peers', 'show the defects of other Reformers, where these are installed'),
