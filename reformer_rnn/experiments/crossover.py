@@ -28,10 +28,11 @@ class CrossoverConfig:
     "Settings of the crossover experiment"
     lengths:tuple = (8,16,32,64,128,256,512,1024,2048,4096,8192,16384) # Lengths of the sequences
     tokens:int = 16384 # Tokens a step of training and inference: batch size times length
-    d_model:int = 512 # Width of the models
-    n_heads:int = 8 # Heads
+    d_model:int = 256 # Width of the models
+    n_heads:int = 4 # Heads
     n_layers:int = 1 # Blocks
     replicated:tuple = (8,16,32,64) # Lengths of the replication's table, with encoder, decoder and batches of 8
+    replicated_width:int = 512 # Width of its model, with heads of 64
     replicated_layers:int = 4 # Blocks of its encoder, and of its decoder
     decoded:int = 16 # Tokens of one call in decoding
     repeats:int = 5 # Timed calls of each candidate
@@ -83,7 +84,7 @@ def replicated_calls(
 )->dict: # (what, name) -> (function without arguments, 1: its unit is the step)
     "A training step of the replication's model"
     ids = torch.randint(0, VOCAB, (8,n))
-    model = lambda name: EncoderDecoder(VOCAB, d_model=cfg.d_model, n_layers=cfg.replicated_layers, n_heads=cfg.n_heads, attention=name, positions='sinusoidal')
+    model = lambda name: EncoderDecoder(VOCAB, d_model=cfg.replicated_width, n_layers=cfg.replicated_layers, n_heads=max(1, cfg.replicated_width//64), attention=name, positions='sinusoidal')
     return {('replicated',name): (training_call(model(name), ids, ids),1) for name in ('softmax','linear')}
 
 # %% ../../nbs/60_experiments/06_crossover.ipynb #9f09ac94
@@ -96,7 +97,7 @@ def run_crossover(
     cfg:CrossoverConfig, # Settings
 )->dict: # What is stored
     "Measure, and store one JSON file"
-    for name in ('tokens','d_model','n_heads','n_layers','replicated_layers','decoded','repeats','threads'): check_int(name, getattr(cfg, name))
+    for name in ('tokens','d_model','n_heads','n_layers','replicated_width','replicated_layers','decoded','repeats','threads'): check_int(name, getattr(cfg, name))
     for n in cfg.lengths:
         if cfg.tokens%check_int('length', n): raise ValueError(f'{cfg.tokens} tokens a step cannot be cut into sequences of {n}')
     path,threads,rows = check_writable(cfg.results)/'crossover.json',torch.get_num_threads(),[]
