@@ -14,6 +14,10 @@ from .attention.lsh import *
 from .attention.local import *
 from .attention.features import *
 from .attention.decay import *
+from .attention.rem import *
+from .attention.rsa import *
+from .attention.relative import *
+from .attention.fla import *
 from .blocks.positions import *
 from .blocks.transformer import *
 from .blocks.reversible import *
@@ -21,8 +25,10 @@ from .blocks.loss import *
 from .models.lm import *
 from .models.reformer import *
 from .models.encoder_decoder import *
+from .models.transformer_xl import *
 from .data.copy import *
 from .data.text import *
+from .data.wiki import *
 from .data.digits import *
 from .training.tracking import *
 from .training.metrics import *

@@ -142,9 +142,11 @@ class Embed(nn.Module):
         max_len:int, # Longest sequence
         positions='learned', # What `get_positions` takes: 'learned', 'axial', 'sinusoidal', a pair (name, options), or None
         dropout:float=0., # On the sum
+        scale:float=1., # Factor of the token vectors; the first transformers took sqrt(d_model)
     ):
         super().__init__()
         check_int('d_model', d_model)
+        self.scale = scale
         self.tokens = nn.Embedding(check_int('vocab_sz', vocab_sz, minimum=2), d_model)
         self.positions = get_positions(positions, d_model, max_len)
         self.dropout = nn.Dropout(dropout)
@@ -159,5 +161,6 @@ class Embed(nn.Module):
         V = self.tokens.num_embeddings
         if ids.numel() and not (0<=ids.min() and ids.max()<V): raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 to {V-1}')
         x,places = self.tokens(ids),torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
+        if self.scale!=1: x = self.scale*x
         if self.positions is not None: x = x + self.positions(places if start is None else places+start.unsqueeze(1))
         return self.dropout(x)

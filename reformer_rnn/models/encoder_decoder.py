@@ -15,7 +15,7 @@ from torch import nn
 
 from ..core import check_int,detach_state,map_state,select_state
 from ..attention.layer import build_attention
-from ..attention import softmax,linear,lsh,local,features,decay # each registers its layers
+from ..attention import softmax,linear,lsh,local,features,decay,fla # each registers its layers
 from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,Stack,Step

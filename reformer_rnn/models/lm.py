@@ -13,12 +13,12 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_int,detach_state
+from ..core import check_choice,check_int,detach_state
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
-from ..attention import softmax,linear,lsh,local,features,decay # each registers its layers
+from ..attention import softmax,linear,lsh,local,features,decay,fla,rsa,relative # each registers its layers
 from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
-from ..blocks.transformer import Block,Stack
+from ..blocks.transformer import Block,PostNormBlock,Stack
 
 # %% ../../nbs/30_models/01_lm.ipynb #9f3c357d
 class LMState(NamedTuple):
@@ -43,11 +43,15 @@ class LM(nn.Module):
         dropout:float=0., # After the embedding and in every block
         reversible:bool=False, # A reversible stack, which needs no more memory in training the deeper it is?
         ff_chunks:int=1, # Pieces of the sequence that go through the feed-forward halves one after the other
+        norm:str='pre', # Norms before ('pre') or after ('post') each half of a block? After excludes `reversible`
+        activation:str='gelu', # Of the feed-forward halves, 'gelu' or 'relu'
         **options, # Options of the attention layers, but for those in `at`, which bring their own
     ):
         super().__init__()
         self.vocab_sz,self.max_len = check_int('vocab_sz', vocab_sz, minimum=2),check_int('max_len', max_len)
         check_int('d_model', d_model); check_int('n_layers', n_layers)
+        post = check_choice('norm', norm, ('pre','post'))=='post'
+        if post and reversible: raise ValueError("norm='post' cannot be undone: use norm='pre', or reversible=False")
         if not 0<=dropout<1: raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
         at = dict(at or {})
         for i in at: check_int('block in at', i, minimum=0, maximum=n_layers-1)
@@ -55,8 +59,8 @@ class LM(nn.Module):
         layers = [build_attention(at[i], d_model, n_heads, max_len, depth=i) if i in at else
                   build_attention(attention, d_model, n_heads, max_len, depth=i, **options) for i in range(n_layers)]
         self.embed = Embed(vocab_sz, d_model, max_len, positions, dropout)
-        self.blocks = (ReversibleStack if reversible else Stack)(Block(o, d_ff, dropout, ff_chunks) for o in layers)
-        self.norm,self.out = nn.LayerNorm(d_model),nn.Linear(d_model, vocab_sz)
+        self.blocks = (ReversibleStack if reversible else Stack)((PostNormBlock if post else Block)(o, d_ff, dropout, ff_chunks, activation) for o in layers)
+        self.norm,self.out = nn.Identity() if post else nn.LayerNorm(d_model),nn.Linear(d_model, vocab_sz)
         if tie_weights: self.out.weight = self.embed.tokens.weight
         self.carry_state,self.state = False,None
 
