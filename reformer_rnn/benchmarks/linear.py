@@ -83,12 +83,13 @@ def peak_memory(
 
 # %% ../../nbs/70_benchmarks/03_linear.ipynb #0e37da1d
 def in_process(
-    cfg:LinearSpeedConfig, # Settings
-    expression:str, # Of `cfg`, with the names of this module
+    cfg, # Settings with `threads`, a dataclass of a module of this package
+    expression:str, # Of `cfg`, with the names of that module
     **env, # Variables of the environment
 ): # Its value
     "Evaluate an expression in a fresh process"
-    program = 'import json,sys,torch; from reformer_rnn.core import seed_everything; from reformer_rnn.benchmarks.linear import *; cfg = LinearSpeedConfig(**json.loads(sys.argv[1])); torch.set_num_threads(cfg.threads); seed_everything(0); print(json.dumps(eval(sys.argv[2])))'
+    module,name = type(cfg).__module__,type(cfg).__name__
+    program = f'import json,sys,torch; from reformer_rnn.core import seed_everything; from {module} import *; cfg = {name}(**json.loads(sys.argv[1])); torch.set_num_threads(cfg.threads); seed_everything(0); print(json.dumps(eval(sys.argv[2])))'
     out = subprocess.run([sys.executable,'-c',program,json.dumps(asdict(cfg)),expression], check=True, stdout=subprocess.PIPE, text=True, env={**os.environ,**env}).stdout
     return json.loads(out.splitlines()[-1])
 

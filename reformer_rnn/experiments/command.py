@@ -47,6 +47,7 @@ experiments = { # Command: (module, configuration, function, one line)
     'peers': ('experiments.peers', 'PeersConfig', 'run_peers', 'show the defects of other Reformers, where these are installed'),
     'reformer_speed': ('benchmarks.reformer', 'ReformerSpeedConfig', 'run_reformer_speed', 'measure Reformer layers and stacks, beside reformer-pytorch where it is installed'),
     'linear_speed': ('benchmarks.linear', 'LinearSpeedConfig', 'run_linear_speed', 'measure linear attention, beside fast-transformers where it is installed'),
+    'rem_speed': ('benchmarks.rem', 'RemSpeedConfig', 'run_rem_speed', 'measure recurrence encoding matrices and the layers that use them'),
     'speed': ('benchmarks.attention', 'SpeedConfig', 'run_speed', 'measure time and memory of every attention'),
 }
 
