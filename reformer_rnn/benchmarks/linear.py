@@ -83,13 +83,13 @@ def peak_memory(
 
 # %% ../../nbs/70_benchmarks/03_linear.ipynb #0e37da1d
 def in_process(
-    cfg, # Settings with `threads`, a dataclass of a module of this package
-    expression:str, # Of `cfg`, with the names of that module
+    module:str, # Name of a module of the package, as in 'benchmarks.linear'
+    cfg, # Settings, a dataclass of that module with `threads`
+    expression:str, # Of `cfg`, with the names of the module
     **env, # Variables of the environment
 ): # Its value
     "Evaluate an expression in a fresh process"
-    module,name = type(cfg).__module__,type(cfg).__name__
-    program = f'import json,sys,torch; from reformer_rnn.core import seed_everything; from {module} import *; cfg = {name}(**json.loads(sys.argv[1])); torch.set_num_threads(cfg.threads); seed_everything(0); print(json.dumps(eval(sys.argv[2])))'
+    program = f'import json,sys,torch; from reformer_rnn.core import seed_everything; from reformer_rnn.{module} import *; cfg = {type(cfg).__name__}(**json.loads(sys.argv[1])); torch.set_num_threads(cfg.threads); seed_everything(0); print(json.dumps(eval(sys.argv[2])))'
     out = subprocess.run([sys.executable,'-c',program,json.dumps(asdict(cfg)),expression], check=True, stdout=subprocess.PIPE, text=True, env={**os.environ,**env}).stdout
     return json.loads(out.splitlines()[-1])
 
@@ -102,8 +102,8 @@ def run_linear_speed(
         if cfg.tokens%check_int('length', n): raise ValueError(f'{cfg.tokens} tokens a step cannot be cut into sequences of {n}')
     path = check_writable(cfg.results)/'linear.json'
     peer = version('pytorch-fast-transformers') if find_spec('fast_transformers') else None
-    times = {name: in_process(cfg, 'time_lengths(cfg)', **env) for name,env in allocators.items()}
-    memory = [dict(name=name, n=n, peak=in_process(cfg, f'peak_memory(cfg, {name!r}, {n})')) for n in dict.fromkeys(cfg.lengths[i] for i in (0,len(cfg.lengths)//2,-1))
+    times = {name: in_process('benchmarks.linear', cfg, 'time_lengths(cfg)', **env) for name,env in allocators.items()}
+    memory = [dict(name=name, n=n, peak=in_process('benchmarks.linear', cfg, f'peak_memory(cfg, {name!r}, {n})')) for n in dict.fromkeys(cfg.lengths[i] for i in (0,len(cfg.lengths)//2,-1))
               for name in linear_candidates(cfg, n)] if Path('/proc/self/status').exists() else []
     result = dict(experiment='linear_speed', config=asdict(cfg), environment=environment('cpu'), peer=peer, times=times, memory=memory)
     write_json(path, result)

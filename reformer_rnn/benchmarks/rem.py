@@ -90,8 +90,8 @@ def run_rem_speed(
     for name in ('n_heads','d_head','dilation','repeats','threads'): check_int(name, getattr(cfg, name))
     for n in cfg.lengths: check_int('length', n)
     path = check_writable(cfg.results)/'rem.json'
-    times = in_process(cfg, 'time_all(cfg)')
-    memory = [dict(name=name, n=n, peak=in_process(cfg, f'rem_peak(cfg, {name!r}, {n})')) for n in cfg.lengths for name in ('without the matrix','matrix')] if Path('/proc/self/status').exists() else []
+    times = in_process('benchmarks.rem', cfg, 'time_all(cfg)')
+    memory = [dict(name=name, n=n, peak=in_process('benchmarks.rem', cfg, f'rem_peak(cfg, {name!r}, {n})')) for n in cfg.lengths for name in ('without the matrix','matrix')] if Path('/proc/self/status').exists() else []
     result = dict(experiment='rem_speed', config=asdict(cfg), environment=environment('cpu'), times=times, memory=memory)
     write_json(path, result)
     print(f'Stored in {path}')
