@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['feature_maps', 'linear_backends', 'elu1', 'get_feature_map', 'LinearState', 'attend_chunks', 'into_chunks',
            'differentiable_gradients', 'chunked_linear_attention', 'check_denominators', 'safe_divide', 'read_sums',
-           'linear_step', 'map_features', 'map_keys', 'sum_context', 'read_context', 'linear_attention', 'check_state',
-           'LinearAttention']
+           'linear_step', 'map_features', 'map_keys', 'sum_context', 'read_context', 'check_width', 'linear_attention',
+           'check_state', 'LinearAttention']
 
 # %% ../../nbs/10_attention/02_linear.ipynb #cf9b2204
 import math
@@ -34,6 +34,7 @@ def get_feature_map(
 ):
     "The feature map of that name, built if it has to be; a callable is returned as it is"
     if isinstance(feature_map, str): feature_map = feature_maps[check_choice('feature_map', feature_map, feature_maps)]
+    if not callable(feature_map): raise ValueError(f'feature_map={feature_map!r}: expected a name, a function, a module or a class')
     if not isinstance(feature_map, type): return feature_map
     if not size: raise ValueError(f'{feature_map.__name__} has parameters or draws: build it, as in {feature_map.__name__}(d_head, n_heads), and give the result')
     return feature_map(*size)
@@ -115,11 +116,12 @@ def _add_up(S, start, step=1):
 
 # %% ../../nbs/10_attention/02_linear.ipynb #ba0b382e
 class _CausalLinear(torch.autograd.Function):
-    "Causal linear attention (b, h, n, d), saving no product; the state has the ones' column"
+    "Causal linear attention, saving no product; its output is (b, n, h, dv), and its state has the ones' column"
     @staticmethod
     def forward(ctx, q, k, v, S, C, phi):
         (b,h,n,c),dv,dtype = q.shape,v.shape[-1],torch.promote_types(q.dtype, torch.float32)
-        out,den = v.new_empty(b, n, h, dv).transpose(1,2),v.new_empty(b, h, n, 1, dtype=dtype)
+        whole,den = v.new_empty(b, n, h, dv),v.new_empty(b, h, n, 1, dtype=dtype)
+        out = whole.transpose(1,2)
         (groups,parts),buffers = _tiles(q, C),_Buffers(device=q.device, dtype=dtype)
         states = [q.new_empty(b, h, c, dv+1, dtype=dtype) for _ in parts] # after every part
         for rows in groups:
@@ -136,17 +138,17 @@ class _CausalLinear(torch.autograd.Function):
                 check_denominators(numden[...,dv:])
                 d.copy_(numden[...,dv:]).masked_fill_(d==0, 1.) # nothing to attend: output zero
                 torch.div(numden[...,:dv], d, out=o)
-        ctx.save_for_backward(q, k, v, S, out, den, *states[:-1])
+        ctx.save_for_backward(q, k, v, S, whole, den, *states[:-1])
         ctx.C,ctx.phi = C,phi
         ctx.set_materialize_grads(False) # no zeros as large as the state where nobody asked for its gradient
-        return out,states[-1]
+        return whole,states[-1]
 
 # %% ../../nbs/10_attention/02_linear.ipynb #e8548c08
 def _backward(ctx, G, R_last):
     "The gradients of `_CausalLinear`, tile by tile from the last to the first"
     q,k,v,S,out,den,*states = ctx.saved_tensors
     C,phi,c,dv = ctx.C,ctx.phi,q.shape[-1],v.shape[-1]
-    if G is None: G = torch.zeros_like(out)
+    out,G = (x.transpose(1,2) for x in (out,torch.zeros_like(out) if G is None else G))
     if torch.is_grad_enabled(): return differentiable_gradients((q,k,v,S), (G,R_last), C, phi)
     dq,dk,dv_ = (torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2) for x in (q,k,v))
     dS = None if S is None else torch.empty_like(S)
@@ -180,13 +182,15 @@ _CausalLinear.backward = staticmethod(_backward)
 # %% ../../nbs/10_attention/02_linear.ipynb #49e03f8c
 def differentiable_gradients(inputs, cotangents, C, phi):
     "The same gradients for a second derivative: autograd goes through `attend_chunks`, and keeps all of its products"
-    q,k,v,S = (None if o is None else o.flatten(0, 1) for o in inputs)
+    dtype = torch.promote_types(inputs[0].dtype, torch.float32)
+    q,k,v,S = (None if o is None else o.to(dtype).flatten(0, 1) for o in inputs)
     if S is None: S = q.new_zeros(len(q), q.shape[-1], v.shape[-1]+1)
-    numden,S = attend_chunks(*(into_chunks(o, C) for o in (phi(q),phi(k),F.pad(v, (0,1), value=1.))), S)
-    out = safe_divide(numden[...,:-1], numden[...,-1:]).flatten(1, 2)[:,:q.shape[1]]
-    outputs,cotangents = zip(*((o.view_as(g), g) for o,g in zip((out,S), cotangents) if g is not None))
-    wanted = [o is not None and o.requires_grad for o in inputs]
-    grads = iter(torch.autograd.grad(outputs, [o for o,want in zip(inputs, wanted) if want], cotangents, create_graph=True))
+    with torch.autocast(q.device.type, enabled=False):
+        numden,S = attend_chunks(*(into_chunks(o, C) for o in (phi(q),phi(k),F.pad(v, (0,1), value=1.))), S)
+        out = safe_divide(numden[...,:-1], numden[...,-1:]).flatten(1, 2)[:,:q.shape[1]]
+        outputs,cotangents = zip(*((o.view(g.shape), g.to(dtype)) for o,g in zip((out,S), cotangents) if g is not None))
+        wanted = [o is not None and o.requires_grad for o in inputs]
+        grads = iter(torch.autograd.grad(outputs, [o for o,want in zip(inputs, wanted) if want], cotangents, create_graph=True))
     return (*(next(grads) if want else None for want in wanted),None,None)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #8cc2e677
@@ -198,12 +202,13 @@ def chunked_linear_attention(
     v:torch.Tensor, # Values, (b, h, n, dv)
     state:LinearState=None, # Sums over what came before
     chunk_size:int=32, # Positions C in a chunk; a sequence of no more than two chunks is a single one
-    feature_map=_identity, # Applied to queries and keys inside the tiles: `elu1`, `F.relu`, or nothing if they are mapped already
+    feature_map=_identity, # Applied to queries and keys, `elu1` and `F.relu` inside the tiles; nothing by default, for what is mapped already
 ): # `(out, state)`
     "Causal linear attention, tile by tile and chunk by chunk"
+    if feature_map not in _in_place: q,k,feature_map = feature_map(q),feature_map(k),_identity
     S = None if state is None else torch.cat([state.S,state.z.unsqueeze(-1)], -1)
     out,S = _CausalLinear.apply(q, k, v, S, q.shape[2] if q.shape[2]<=2*chunk_size else chunk_size, feature_map)
-    return out,LinearState(S[...,:-1], S[...,-1])
+    return out.transpose(1,2),LinearState(S[...,:-1], S[...,-1])
 
 linear_backends = {'torch': chunked_linear_attention}
 
@@ -242,8 +247,14 @@ def map_features(
     x:torch.Tensor, # Queries or keys, (b, h, n, d)
     feature_map, # Name in `feature_maps`, or a function to non-negative features
 )->torch.Tensor: # (b, h, n, c)
-    "Features of `x`, in float32 at least"
-    return get_feature_map(feature_map)(x.to(torch.promote_types(x.dtype, torch.float32)))
+    "Features of `x`, in float32 at least; `ValueError` for a map that changes more than the width, or makes numbers that are not finite"
+    x = x.to(torch.promote_types(x.dtype, torch.float32))
+    phi = get_feature_map(feature_map)
+    f = phi(x)
+    if f.shape[:-1]!=x.shape[:-1]: raise ValueError(f'the feature map gives {tuple(f.shape)} for {tuple(x.shape)}: expected a map from (..., d) to (..., c)')
+    if phi not in (elu1,F.relu) and not torch.compiler.is_compiling() and not f.isfinite().all() and x.isfinite().all():
+        raise ValueError('the feature map gives numbers that are not finite for finite queries or keys: `check_feature_map` tests yours')
+    return f
 
 def map_keys(
     k:torch.Tensor, # Keys, (b, h, m, d)
@@ -264,6 +275,7 @@ def sum_context(
     mask:torch.Tensor=None, # Key mask (b, m)
 )->LinearState:
     "All that linear attention needs of a context"
+    check_qkv(k, k, v)
     mask = check_mask(mask, (*k.shape[:2],1,k.shape[2]), key_only=True)
     with torch.autocast(k.device.type, enabled=False):
         fk,v = map_keys(k, v, feature_map, mask)
@@ -277,7 +289,14 @@ def read_context(
 )->torch.Tensor: # (b, h, n, dv), zero where the context is empty
     "Linear attention from queries to a context"
     if state.S.shape[:2]!=q.shape[:2]: raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the queries have {tuple(q.shape)}: batch and heads must agree')
-    with torch.autocast(q.device.type, enabled=False): return read_sums(map_features(q, feature_map), state).to(q.dtype)
+    with torch.autocast(q.device.type, enabled=False):
+        fq = map_features(q, feature_map)
+        check_width(state, fq)
+        return read_sums(fq, state).to(q.dtype)
+
+def check_width(state, f):
+    "Refuse a state that was made with another number of features"
+    if state.S.shape[2]!=f.shape[-1]: raise ValueError(f'the state has {state.S.shape[2]} features a head, queries and keys have {f.shape[-1]}: expected the same feature map')
 
 # %% ../../nbs/10_attention/02_linear.ipynb #449496a5
 def linear_attention(
@@ -289,19 +308,23 @@ def linear_attention(
     feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
     mask:torch.Tensor=None, # Key mask (b, m), True for real keys; no other mask factorises
     state:LinearState=None, # Sums over what came before; needs causal=True
-    chunk_size:int=32, # Positions in a chunk; 32 and 64 differ by a tenth in speed, and not at all in the result
+    chunk_size:int=32, # Positions in a chunk; the result depends on it only in its last digits
     backend:str='torch', # What computes the causal form: 'torch', or 'fla' for the GPU kernels of another package
 ): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless causal
     "Linear attention (Katharopoulos et al. 2020), linear in time and memory"
     check_qkv(q, k, v); check_int('chunk_size', chunk_size); check_choice('backend', backend, linear_backends)
     if causal and q.shape[2]!=k.shape[2]: raise ValueError(f'causal linear attention of {q.shape[2]} queries over {k.shape[2]} keys: expected as many keys as queries')
     if state is not None: check_state(state, k, v, causal)
+    if backend!='torch' and not causal: raise ValueError(f'backend={backend!r}: it computes the causal form only; leave it out')
     if not causal: return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask), feature_map=feature_map),None
     mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
     with torch.autocast(q.device.type, enabled=False):
         phi,attend = get_feature_map(feature_map),linear_backends[backend]
-        if phi in _slopes and mask is None and q.shape[2]>1: return attend(q, k, v, state, chunk_size, phi)
+        inside = phi in (elu1,F.relu) and mask is None and q.shape[2]>1 # maps that the tiles can apply
+        if inside and state is not None: check_width(state, q)
+        if inside: return attend(q, k, v, state, chunk_size, phi)
         fq,(fk,fv) = map_features(q, phi),map_keys(k, v, phi, mask)
+        if state is not None: check_width(state, fq)
         if q.shape[2]==1: out,state = linear_step(fq, fk, fv, state)
         elif q.shape[2]==0: out = fv
         else: out,state = attend(fq, fk, fv, state, chunk_size)
@@ -314,8 +337,12 @@ def check_state(
     v:torch.Tensor, # Values, (b, h, n, dv)
     causal:bool, # Is the call causal?
 ):
-    "Refuse a state that does not belong to this batch"
+    "Refuse a state that does not belong to this batch, or would lose what it sums"
     if not causal: raise ValueError('a state needs causal=True')
+    if not isinstance(state, LinearState): raise ValueError(f'the state is a {type(state).__name__}: expected the `LinearState` of an earlier call')
+    wanted = torch.promote_types(k.dtype, torch.float32)
+    if not state.S.dtype==state.z.dtype==wanted: raise ValueError(f'the state has types {state.S.dtype} and {state.z.dtype}: expected {wanted} for keys of {k.dtype}')
+    if state.z.shape!=state.S.shape[:-1]: raise ValueError(f'the state has S of shape {tuple(state.S.shape)} and z of {tuple(state.z.shape)}: expected (b, h, c, dv) and (b, h, c)')
     if state.S.shape[:2]!=k.shape[:2] or state.S.shape[-1]!=v.shape[-1]:
         raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the values have {tuple(v.shape)}: batch, heads and width must agree')
 

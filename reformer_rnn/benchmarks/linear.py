@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['allocators', 'LinearSpeedConfig', 'linear_candidates', 'step', 'time_lengths', 'peak_memory', 'in_process',
-           'run_linear_speed']
+           'run_linear_speed', 'crossover']
 
 # %% ../../nbs/70_benchmarks/03_linear.ipynb #592fc346
-import json,os,subprocess,sys,time
+import json,math,os,subprocess,sys,time
 from dataclasses import asdict,dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -29,7 +29,7 @@ class LinearSpeedConfig:
     tokens:int = 16384 # Tokens a step: batch size times length
     n_heads:int = 8 # Heads
     d_head:int = 64 # Width of a head
-    softmax_limit:int = 4096 # Longest sequence for softmax, which takes half a minute a step at the longest
+    softmax_limit:int = 4096 # Longest sequence for softmax, which takes a quarter of a minute a step at 16,384
     repeats:int = 3 # Timed calls of each candidate; the median counts
     threads:int = 1 # Threads of PyTorch; one gives the steadiest numbers
     results:str = 'results/linear' # Folder for the JSON file
@@ -76,7 +76,7 @@ def peak_memory(
 )->float: # In units of one of the tensors q, k, v
     "Peak memory of a step beyond its input, gradients and output included; call it in a fresh process"
     call = step(cfg, n, linear_candidates(cfg, n)[name])
-    step(LinearSpeedConfig(tokens=512, n_heads=cfg.n_heads, d_head=cfg.d_head), 256, linear_candidates(cfg, 256)[name])() # what libraries set up at first use does not count
+    step(LinearSpeedConfig(tokens=512, n_heads=cfg.n_heads, d_head=cfg.d_head), 256, linear_candidates(LinearSpeedConfig(d_head=cfg.d_head), 256)[name])() # what libraries set up at first use does not count
     before = memory_mark('VmRSS')
     call()
     return (memory_mark('VmHWM')-before)/(4*cfg.tokens*cfg.n_heads*cfg.d_head)
@@ -109,3 +109,17 @@ def run_linear_speed(
     write_json(path, result)
     print(f'Stored in {path}')
     return result
+
+# %% ../../nbs/70_benchmarks/03_linear.ipynb #a6b0df3a
+def crossover(
+    slow_start:dict, # Length -> time of what is slower at first
+    other:dict, # Length -> time of what it is to overtake
+)->float: # 0 if it is never slower, infinity if it still is at the longest length
+    "Length from which on the one is faster, by a straight line between two measured lengths on logarithmic axes"
+    lengths = sorted(slow_start.keys()&other.keys())
+    gaps = [math.log(slow_start[n]/other[n]) for n in lengths]
+    if gaps[-1]>0: return math.inf
+    last = max((i for i,gap in enumerate(gaps) if gap>0), default=None)
+    if last is None: return 0.
+    (a,b),(x,y) = lengths[last:last+2],gaps[last:last+2]
+    return a*(b/a)**(x/(x-y))

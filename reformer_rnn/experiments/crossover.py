@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['VOCAB', 'CrossoverConfig', 'training_call', 'inference_call', 'decoding_call', 'crossover_calls', 'replicated_calls',
-           'time_rows', 'run_crossover', 'fit_crossover', 'crossover_interval', 'plot_crossover']
+           'time_rows', 'run_crossover', 'crossover_interval', 'plot_crossover']
 
 # %% ../../nbs/60_experiments/06_crossover.ipynb #830adfdc
-import json,time
+import json,math,time
 from dataclasses import asdict,dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ..core import check_int,seed_everything,time_calls
 from ..models.encoder_decoder import EncoderDecoder
 from ..models.lm import LM,evaluating
 from ..training.tracking import check_writable,environment,write_json
+from ..benchmarks.linear import crossover
 
 # %% ../../nbs/60_experiments/06_crossover.ipynb #357a9e99
 @dataclass
@@ -98,6 +99,8 @@ def run_crossover(
 )->dict: # What is stored
     "Measure, and store one JSON file"
     for name in ('tokens','d_model','n_heads','n_layers','replicated_width','replicated_layers','decoded','repeats','threads'): check_int(name, getattr(cfg, name))
+    for n in cfg.replicated: check_int('length', n)
+    if cfg.replicated_width%min(64, cfg.replicated_width): raise ValueError(f'replicated_width={cfg.replicated_width}: expected a multiple of 64, the width of its heads')
     for n in cfg.lengths:
         if cfg.tokens%check_int('length', n): raise ValueError(f'{cfg.tokens} tokens a step cannot be cut into sequences of {n}')
     path,threads,rows = check_writable(cfg.results)/'crossover.json',torch.get_num_threads(),[]
@@ -117,38 +120,24 @@ def run_crossover(
     return record
 
 # %% ../../nbs/60_experiments/06_crossover.ipynb #dbbb7f5a
-def fit_crossover(
-    softmax:dict, # Length -> seconds a token
-    linear:dict, # The same for linear attention
-)->float: # Where the fits meet; infinity if softmax does not grow
-    "The length at which a_s + b n reaches a constant, fitted by relative least squares"
-    n,y = (np.array(list(o), dtype=float) for o in (softmax,softmax.values()))
-    a,b = np.linalg.lstsq(np.stack([1/y,n/y], 1), np.ones(len(n)), rcond=None)[0]
-    z = np.array(list(linear.values()))
-    level = (1/z).sum()/(1/z**2).sum()
-    return (level-a)/b if b>0 else np.inf
-
 def crossover_interval(
     rows:list, # Rows of one kind of work
-    start:int=64, # Shortest length of the fit
     draws:int=1000, # Bootstrap samples
     seed:int=0, # Seed of the bootstrap
-): # `(crossover, low, high, ahead)`: the fit, its 95 % interval, and the shortest measured length from which on linear attention was faster
+): # `(point, low, high, ahead)`: the crossover, its 95 % interval, and the shortest measured length from which on linear attention is faster
     "Where linear attention becomes faster"
     rng,seconds = np.random.default_rng(seed),{(o['name'],o['n']): np.array(o['seconds']) for o in rows}
-    def fit(draw): return fit_crossover(*({n: np.median(draw(o)) for (m,n),o in seconds.items() if m==name and n>=start} for name in ('softmax','linear')))
-    low,high = np.percentile([fit(lambda o: rng.choice(o, len(o))) for _ in range(draws)], [2.5,97.5])
-    ahead = None
-    for n in sorted({n for _,n in seconds}, reverse=True):
-        if np.median(seconds['linear',n])>np.median(seconds['softmax',n]): break
-        ahead = n
-    return fit(lambda o: o),low,high,ahead
+    def times(name, draw): return {n: np.median(draw(o)) for (m,n),o in seconds.items() if m==name}
+    def point(draw): return crossover(times('linear', draw), times('softmax', draw))
+    low,high = np.percentile([point(lambda o: rng.choice(o, len(o))) for _ in range(draws)], [2.5,97.5], method='nearest')
+    found = point(lambda o: o)
+    return found,low,high,min((n for _,n in seconds if n>=found), default=None)
 
 # %% ../../nbs/60_experiments/06_crossover.ipynb #700f8c6c
 def plot_crossover(
     record:dict, # From `run_crossover`
 )->plt.Figure:
-    "Time a token against length, a panel for each kind of work, with the fitted crossovers as bands"
+    "Time a token against length, a panel for each kind of work, with the crossovers as bands"
     fig,axs = plt.subplots(1, 3, figsize=(11,3.4), layout='constrained')
     for ax,what in zip(axs, ('training','inference','decoding')):
         rows = [o for o in record['rows'] if o['what']==what]

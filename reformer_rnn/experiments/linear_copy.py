@@ -67,8 +67,16 @@ def swapped_nelu(
 
 class SwappedLinear(LinearAttention):
     "Linear attention with `swapped_nelu`, and nothing that checks the sums"
+    @classmethod
+    def like(cls, layer):
+        "One with the weights of another layer"
+        new = cls(**layer.config)
+        new.load_state_dict(layer.state_dict())
+        return new
+
     def attend(self, q, k, v, state, mask):
         "Weigh the values by a full matrix, for training only"
+        if state is not None or mask is not None: raise ValueError('swapped linear attention is for training on whole sequences: give it neither a state nor a mask')
         w = (swapped_nelu(q) @ swapped_nelu(k).transpose(-1,-2)).tril()
         return w @ v / (w.sum(-1, keepdim=True)+1e-6),None
 
@@ -83,7 +91,7 @@ def linear_copy_model(
     name,options = ('linear',dict(feature_map='elu1' if swapped else feature_map)) if attention.startswith('linear-') else parse_attention(attention, bucket_size=cfg.bucket_size)
     model = LM(cfg.vocab_sz, cfg.d_model, cfg.n_layers, cfg.n_heads, name, d_ff=cfg.d_ff, max_len=cfg.length, positions='sinusoidal', dropout=cfg.dropout, **options)
     if swapped:
-        for block in model.blocks: block.attention = SwappedLinear(cfg.d_model, cfg.n_heads)
+        for block in model.blocks: block.attention = SwappedLinear.like(block.attention)
     return model
 
 # %% ../../nbs/60_experiments/04_linear_copy.ipynb #d7593558
