@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['SpeedConfig', 'linear_matrix', 'candidates', 'training_call', 'time_training', 'peak_memory', 'memory_mark',
-           'measure_memory', 'time_tokens', 'run_speed']
+           'in_process', 'measure_memory', 'time_tokens', 'run_speed']
 
 # %% ../../nbs/70_benchmarks/01_attention.ipynb #f6f2aed4
-import subprocess,sys,time
+import json,os,subprocess,sys,time
 from dataclasses import asdict,dataclass
 from pathlib import Path
 
@@ -91,18 +91,24 @@ def memory_mark(
     lines = Path('/proc/self/status').read_text().splitlines()
     return next(1024*int(line.split()[1]) for line in lines if line.startswith(name+':'))
 
+def in_process(
+    module:str, # Name of a module of the package, as in 'benchmarks.linear'
+    cfg, # Settings, a dataclass of that module with `threads`
+    expression:str, # Of `cfg`, with the names of the module
+    **env, # Variables of the environment
+): # Its value
+    "Evaluate an expression in a fresh process"
+    program = f'import json,sys,torch; from reformer_rnn.core import seed_everything; from reformer_rnn.{module} import *; cfg = {type(cfg).__name__}(**json.loads(sys.argv[1])); torch.set_num_threads(cfg.threads); seed_everything(0); print(json.dumps(eval(sys.argv[2])))'
+    out = subprocess.run([sys.executable,'-c',program,json.dumps(asdict(cfg)),expression], check=True, stdout=subprocess.PIPE, text=True, env={**os.environ,**env}).stdout
+    return json.loads(out.splitlines()[-1])
+
 def measure_memory(
     cfg:SpeedConfig, # Settings
 )->list: # One dict a length and candidate, in bytes
     "Peak memory of every candidate at every length of 1024 or more, each in a fresh process"
-    program = 'import sys,torch; from reformer_rnn.benchmarks.attention import *; torch.set_num_threads(1); print(peak_memory(SpeedConfig(**eval(sys.argv[1])), sys.argv[2], int(sys.argv[3])))'
-    rows = []
-    if not Path('/proc/self/status').exists(): print('Memory is measured on Linux only, and left out here'); return rows
-    for n in (o for o in cfg.lengths if o>=1024): # below that the process itself moves the mark by as much
-        for name in candidates(cfg, n):
-            out = subprocess.run([sys.executable,'-c',program,repr(asdict(cfg)),name,str(n)], check=True, capture_output=True, text=True).stdout
-            rows.append(dict(name=name, n=n, bytes=int(out.split()[-1])))
-    return rows
+    if not Path('/proc/self/status').exists(): print('Memory is measured on Linux only, and left out here'); return []
+    return [dict(name=name, n=n, bytes=in_process('benchmarks.attention', cfg, f'peak_memory(cfg, {name!r}, {n})'))
+            for n in cfg.lengths if n>=1024 for name in candidates(cfg, n)] # below that the process itself moves the mark by as much
 
 # %% ../../nbs/70_benchmarks/01_attention.ipynb #00ac5dcf
 @torch.no_grad()
@@ -111,7 +117,7 @@ def time_tokens(
 )->list: # One dict a position and attention: seconds and bytes of state
     "Time one step of a language model at every position"
     rows,d_model = [],cfg.n_heads*cfg.d_head
-    for name,options in (('softmax',{}), ('lsh',dict(n_hashes=cfg.n_hashes, bucket_size=cfg.bucket_size)), ('linear',{})):
+    for name,options in (('softmax',{}), ('lsh',dict(n_hashes=cfg.n_hashes, bucket_size=cfg.bucket_size)), ('local',{}), ('relative',{}), ('rsa',{}), ('linear',{})):
         model = LM(256, d_model, 2, cfg.n_heads, name, max_len=max(cfg.positions)+1, **options).eval()
         states = {p: model.step(torch.zeros(1, p, dtype=torch.long))[1] for p in cfg.positions}
         token = torch.zeros(1, 1, dtype=torch.long)

@@ -17,8 +17,7 @@ from ..attention.layer import build_attention
 from ..attention.rem import rem_matrix,rem_mix
 from ..attention import relative,rsa,softmax # each registers its layers
 from ..training.tracking import check_writable,environment,write_json
-from .attention import memory_mark
-from .linear import in_process
+from .attention import in_process,memory_mark
 
 # %% ../../nbs/70_benchmarks/04_rem.ipynb #75ddddc6
 @dataclass
