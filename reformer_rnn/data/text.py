@@ -46,10 +46,10 @@ def _fastai_folder():
 def _find_file(path):
     "`path`; or the file of that name in the folder `REFORMER_RNN_DATA`; or a corpus in fastai's data folder"
     folder,known = os.environ.get('REFORMER_RNN_DATA'),str(path) in CORPORA
-    places = [Path(path)] + [Path(o)/path for o in (folder, known and _fastai_folder()) if o]
+    places = list(dict.fromkeys([Path(path)] + [Path(o)/path for o in (folder, known and _fastai_folder()) if o]))  # an absolute path is the same in every folder
     for p in places:
         if p.is_file(): return p
-    hint = '' if folder else '; REFORMER_RNN_DATA may name a folder of data files'
+    hint = '' if folder or Path(path).is_absolute() else '; REFORMER_RNN_DATA may name a folder of data files'
     if known: hint += f'; download_text({str(path)!r}) of reformer_rnn.data.wiki fetches it'
     raise FileNotFoundError(f'there is no file {" or ".join(map(str, places))}{hint}')
 
@@ -83,11 +83,21 @@ def read_bytes(
     return torch.from_numpy(data)
 
 # %% ../../nbs/40_data/02_text.ipynb #70a5e8a8
+def _byte_values(ids):
+    "Byte values as a NumPy array of one byte each, or `ValueError`"
+    ids = torch.as_tensor(ids).detach().cpu()
+    if ids.dtype==torch.uint8 or ids.numel()==0: return ids.byte().numpy()
+    if ids.dtype==torch.bool or ids.is_floating_point() or ids.is_complex(): raise ValueError(f'values of type {ids.dtype}: expected bytes, integers from 0 to 255')
+    low,high = ids.aminmax()
+    if low<0 or high>255: raise ValueError(f'values from {low} to {high}: expected bytes, integers from 0 to 255')
+    return ids.byte().numpy()
+
+# %% ../../nbs/40_data/02_text.ipynb #9533c9c0
 def decode(
     ids, # Byte values: a tensor or a list
 )->str:
     "Turn byte values into text, with U+FFFD in place of what is not UTF-8"
-    return bytes(torch.as_tensor(ids).flatten().tolist()).decode('utf-8', errors='replace')
+    return _byte_values(ids).tobytes().decode('utf-8', errors='replace')
 
 # %% ../../nbs/40_data/02_text.ipynb #c663c29c
 Split = namedtuple('Split', 'train valid test')
@@ -116,9 +126,11 @@ def _bits(counts):
     return float(-(p*np.log2(p)).sum())
 
 def _as_numpy(data, minimum):
-    "A text as a NumPy array, or `ValueError`"
+    "A text as a NumPy array of bytes, or `ValueError`"
     if len(data)<minimum: raise ValueError(f'a text of {len(data)} bytes: expected at least {minimum}')
-    return np.asarray(data, dtype=np.int64)
+    ids = _byte_values(data)
+    if ids.ndim!=1: raise ValueError(f'a text of shape {ids.shape}: expected one row of bytes, (n,)')
+    return ids
 
 # %% ../../nbs/40_data/02_text.ipynb #f291e027
 def unigram_bits(
@@ -132,7 +144,7 @@ def bigram_bits(
 )->float: # Bits per byte
     "Compute the entropy of a byte given the one before it"
     ids = _as_numpy(data, 2)
-    pairs = np.bincount(256*ids[:-1] + ids[1:])
+    pairs = np.bincount(256*ids[:-1].astype(np.int64) + ids[1:])
     return _bits(pairs) - _bits(np.bincount(ids[:-1]))
 
 # %% ../../nbs/40_data/02_text.ipynb #bf12e9ce

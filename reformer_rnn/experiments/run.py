@@ -35,10 +35,12 @@ def parse_attention(
 # %% ../../nbs/60_experiments/00_run.ipynb #e0b4a8f7
 def evaluation_forms(
     name:str, # Attention of the trained model
-)->dict: # Column -> attention
+)->dict: # Column -> attention; empty for an attention with no other form
     "The forms under which a trained model can be evaluated"
-    if parse_attention(name)[0] in ('softmax','linear'): return {'full':'softmax', 'linear':'linear'}
-    return {'full':'shared_qk', **{f'LSH-{r}':f'lsh-{r}' for r in (8,4,2,1)}}
+    kind = parse_attention(name)[0]
+    if kind in ('softmax','linear'): return {'full':'softmax', 'linear':'linear'}
+    if kind in ('shared_qk','lsh'): return {'full':'shared_qk', **{f'LSH-{r}':f'lsh-{r}' for r in (8,4,2,1)}}
+    return {}
 
 # %% ../../nbs/60_experiments/00_run.ipynb #af9da40d
 class ShowEpochs(Callback):

@@ -40,6 +40,11 @@ def _cpu_name():
     except OSError: names = []
     return names[0] if names else platform.processor() or platform.machine()
 
+def _platform_name():
+    "Operating system, architecture, and the C library if it is known"
+    libc = ' '.join(platform.libc_ver())
+    return f'{platform.system()} {platform.machine()}' + (f', {libc}' if libc.strip() else '')
+
 # %% ../../nbs/50_training/01_tracking.ipynb #2c02cda8
 def environment(
     device=None, # Where the model runs; None for fastai's default
@@ -48,7 +53,7 @@ def environment(
     device = default_device() if device is None else torch.device(device)
     return dict(version=reformer_rnn.__version__, commit=_git_commit(),
                 python=platform.python_version(), torch=torch.__version__, fastai=fastai.__version__,
-                platform=platform.platform(), cpu=_cpu_name(), cpus=os.cpu_count(), threads=torch.get_num_threads(),
+                platform=_platform_name(), cpu=_cpu_name(), cpus=os.cpu_count(), threads=torch.get_num_threads(),
                 device=torch.cuda.get_device_name(device) if device.type=='cuda' else str(device),
                 date=datetime.now(timezone.utc).isoformat(timespec='seconds'))
 
