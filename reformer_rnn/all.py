@@ -18,6 +18,7 @@ from .attention.rem import *
 from .attention.rsa import *
 from .attention.relative import *
 from .attention.fla import *
+from .attention.probsparse import *
 from .blocks.positions import *
 from .blocks.transformer import *
 from .blocks.reversible import *
@@ -26,9 +27,11 @@ from .models.lm import *
 from .models.reformer import *
 from .models.encoder_decoder import *
 from .models.transformer_xl import *
+from .models.informer import *
 from .data.copy import *
 from .data.text import *
 from .data.wiki import *
+from .data.forecast import *
 from .data.digits import *
 from .training.tracking import *
 from .training.metrics import *

@@ -44,7 +44,7 @@ def register_attention(
 # %% ../../nbs/10_attention/00_layer.ipynb #0223f87f
 class AttentionLayer(nn.Module):
     "Base of all attention layers: `layer(x, state=None, context=None, mask=None) -> (y, state)`"
-    name,reads_context = None,False
+    name,reads_context,recurrent = None,False,True # a layer that is no RNN in its causal form says so
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads h
@@ -177,14 +177,17 @@ def convert_attention(
     grow:bool=False, # May the new layer have parameters that the old one lacks? They keep their initial values
     **options, # Options of that method (`n_hashes`, `feature_map`, ...); for the same method, what is not named stays as it is in `layer`
 )->AttentionLayer: # A new layer that shares the parameters of `layer`
-    "The layer called `name` around the parameters of `layer`; `ValueError` if their families differ"
-    cls = attention_layers[check_choice('attention', name, attention_layers)]
+    "The layer called `name` around the parameters of `layer`; `ValueError` if their families or their shapes differ"
+    check_choice('attention', name, attention_layers)
     if name==layer.name: options = layer.options | options
-    new = cls(**layer.config, **options)
+    new = build_attention((name,options), **layer.config)
     ours,theirs = dict(new.named_parameters()).keys(),dict(layer.named_parameters()).keys()
     if theirs-ours or (ours-theirs and not grow):
         raise ValueError(f'{name} attention cannot use the weights of {layer.name} attention: it needs '
                          f'{sorted(ours-theirs) or "nothing more"}, and has no use for {sorted(theirs-ours) or "nothing"}')
+    shapes,old = ({k: tuple(v.shape) for k,v in o.state_dict().items()} for o in (new,layer))
+    other = [f'{k} of shape {shapes[k]}, not {old[k]}' for k in shapes.keys()&old.keys() if shapes[k]!=old[k]]
+    if other: raise ValueError(f'{name} attention with these options cannot use the weights of {layer.name} attention: it needs {", ".join(sorted(other))}')
     new.load_state_dict(layer.state_dict(keep_vars=True), strict=not grow, assign=True)
     weight = layer.to_out.weight
     return new.to(weight.device, weight.dtype).train(layer.training) # moves only what is not a parameter

@@ -177,7 +177,7 @@ def attention_as(
     for parent,key,_,new in places: setattr(parent, key, new)
     try: yield model
     finally:
-        for parent,key,old,_ in places: setattr(parent, key, old)
+        for parent,key,old,new in places: setattr(parent, key, old.train(new.training)) # the mode may have changed inside
 
 # %% ../../nbs/30_models/01_lm.ipynb #bc27443d
 def convert_model(

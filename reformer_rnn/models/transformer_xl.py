@@ -18,6 +18,13 @@ from ..attention.rsa import paper_heads
 from .lm import LM,attention_as
 
 # %% ../../nbs/30_models/04_transformer_xl.ipynb #86bf0506
+_xl_fixed = { # arguments of `LM` and of relative attention that it settles itself
+    'at': 'all blocks have the same kind of attention, which `attention` says; build an `LM` for others',
+    'positions': 'the attention has the codes of the distances, and no others are added; build an `LM` for others',
+    'code_dropout': '`dropout` acts on the codes as well',
+}
+
+# %% ../../nbs/30_models/04_transformer_xl.ipynb #7fa6fafb
 class TransformerXL(LM):
     "Language model with relative attention and a memory of hidden states (Dai et al. 2019)"
     def __init__(self,
@@ -29,12 +36,14 @@ class TransformerXL(LM):
         clamp_len:int=None, # Distance from which on all codes are the same; None for never
         same_length:bool=False, # Does every position see the last `mem_len`, and no more?
         attention:str='relative', # A key of `attention_layers` that names a kind of relative attention
-        dropout:float=0., # On embedding, codes, output and in every block
+        dropout:float=0., # On embedding, codes and in every block; after the last block too if norm='post'
         tie_weights:bool=True, # Use the embedding as the output layer?
         norm:str='post', # As for `LM`
         activation:str='relu', # As for `LM`
         **kwargs, # `d_ff`, `ff_chunks` of `LM`; `d_head` and other options of the attention layers
     ):
+        for name,why in _xl_fixed.items():
+            if name in kwargs: raise ValueError(f'{name}={kwargs[name]!r}: a Transformer-XL does not take it; {why}')
         check_choice('attention', attention, [k for k,o in attention_layers.items() if issubclass(o, RelativeAttention)])
         super().__init__(vocab_sz, d_model, n_layers, n_heads, attention, positions=None, dropout=dropout, tie_weights=tie_weights, norm=norm, activation=activation,
                          mem_len=mem_len, clamp_len=clamp_len, same_length=same_length, code_dropout=dropout, **kwargs)
