@@ -263,6 +263,11 @@ class Windows:
         "Rows of a day"
         return round(pd.Timedelta(days=1)/(self.dates[1]-self.dates[0]))
 
+    def __getitem__(self, i):
+        "Return one window, without a batch dimension"
+        if not -len(self)<=i<len(self): raise IndexError(f'window {i} of {len(self)}')
+        return tuple(o[0] for o in self.batch([i]))
+
     def __len__(self): return len(self._frames)
 
 # %% ../../nbs/40_data/05_forecast.ipynb #1495822c
@@ -274,12 +279,6 @@ def batch(self:Windows,
     frames,marks,start = self._frames[i],self._marks[i],self.seq_len-self.label_len
     x,y = frames.split((self.seq_len,self.horizon), 1)
     return x,marks[:,:self.seq_len],torch.cat([x[:,start:], torch.zeros_like(y)], 1),marks[:,start:],y
-
-@patch
-def __getitem__(self:Windows, i):
-    "Return one window, without a batch dimension"
-    if not -len(self)<=i<len(self): raise IndexError(f'window {i} of {len(self)}')
-    return tuple(o[0] for o in self.batch([i]))
 
 @patch
 def check_input(self:Windows,
