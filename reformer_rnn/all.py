@@ -32,6 +32,8 @@ from .data.copy import *
 from .data.text import *
 from .data.wiki import *
 from .data.forecast import *
+from .data.documents import *
+from .data.reading import *
 from .data.digits import *
 from .training.tracking import *
 from .training.metrics import *

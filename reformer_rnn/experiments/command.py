@@ -44,6 +44,7 @@ experiments = { # Command: (module, configuration, function, one line)
     'crossover': ('experiments.crossover', 'CrossoverConfig', 'run_crossover', 'measure from which length on linear attention is faster'),
     'digits': ('experiments.digits', 'DigitsConfig', 'run_digits', 'draw real digits pixel by pixel with any attention'),
     'digits_speed': ('experiments.digits', 'DigitsSpeedConfig', 'run_digits_speed', 'measure how many images a second each attention draws'),
+    'forecast': ('experiments.forecast', 'ForecastConfig', 'run_forecast', 'forecast time series with Informers, with and without recurrence, beside baselines'),
     'peers': ('experiments.peers', 'PeersConfig', 'run_peers', 'show the defects of other Reformers, where these are installed'),
     'reformer_speed': ('benchmarks.reformer', 'ReformerSpeedConfig', 'run_reformer_speed', 'measure Reformer layers and stacks, beside reformer-pytorch where it is installed'),
     'linear_speed': ('benchmarks.linear', 'LinearSpeedConfig', 'run_linear_speed', 'measure linear attention, beside fast-transformers where it is installed'),
