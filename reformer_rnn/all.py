@@ -19,6 +19,7 @@ from .attention.rsa import *
 from .attention.relative import *
 from .attention.fla import *
 from .attention.probsparse import *
+from .attention.block_recurrent import *
 from .blocks.positions import *
 from .blocks.transformer import *
 from .blocks.reversible import *
@@ -28,6 +29,7 @@ from .models.reformer import *
 from .models.encoder_decoder import *
 from .models.transformer_xl import *
 from .models.informer import *
+from .models.block_recurrent import *
 from .data.copy import *
 from .data.text import *
 from .data.wiki import *
