@@ -7,7 +7,6 @@ __all__ = ['fla_refusal', 'fla_linear_attention']
 
 # %% ../../nbs/10_attention/10_fla.ipynb #6a3fbb2e
 import torch
-import torch.nn.functional as F
 
 from .linear import LinearState,linear_backends
 

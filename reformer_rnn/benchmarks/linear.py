@@ -7,7 +7,7 @@ __all__ = ['allocators', 'LinearSpeedConfig', 'linear_candidates', 'step', 'time
            'crossover']
 
 # %% ../../nbs/70_benchmarks/03_linear.ipynb #592fc346
-import json,math,time
+import math,time
 from dataclasses import asdict,dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from ..core import check_int,seed_everything,time_calls
+from ..core import check_int,time_calls
 from ..attention.linear import linear_attention
 from ..training.tracking import check_writable,environment,write_json
 from .attention import in_process,memory_mark

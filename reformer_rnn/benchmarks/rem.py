@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from ..core import check_int,seed_everything,time_calls
+from ..core import check_int,time_calls
 from ..attention.layer import build_attention
 from ..attention.rem import rem_matrix,rem_mix
 from ..attention import relative,rsa,softmax # each registers its layers

@@ -8,14 +8,12 @@ __all__ = ['VOCAB', 'CrossoverConfig', 'InPlaceSoftmax', 'with_cache_in_place', 
            'plot_crossover']
 
 # %% ../../nbs/60_experiments/06_crossover.ipynb #830adfdc
-import json,math,time
+import time
 from copy import deepcopy
 from dataclasses import asdict,dataclass
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import torch
 import torch.nn.functional as F
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack,contextmanager
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int
+from ..core import check_choice
 from ..attention.layer import attention_layers
 from ..attention.relative import RelativeAttention
 from ..attention.rsa import paper_heads
