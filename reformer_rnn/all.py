@@ -33,6 +33,7 @@ from .models.block_recurrent import *
 from .data.copy import *
 from .data.text import *
 from .data.wiki import *
+from .data.series import *
 from .data.forecast import *
 from .data.documents import *
 from .data.reading import *

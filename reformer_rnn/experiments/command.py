@@ -7,7 +7,7 @@ __all__ = ['experiments', 'add_options', 'read_options', 'load_experiment', 'mai
 
 # %% ../../nbs/60_experiments/09_command.ipynb #39dedc3f
 import argparse,sys
-from dataclasses import MISSING,fields
+from dataclasses import MISSING,fields,is_dataclass
 
 from fastcore.docments import docments
 
@@ -17,7 +17,7 @@ def add_options(
     config:type, # A dataclass whose fields all have a default and a trailing comment
 ):
     "Make the options of a parser from the fields of a dataclass"
-    notes = docments(config)
+    notes = {name: note for o in reversed(config.__mro__) if is_dataclass(o) for name,note in docments(o).items() if note} # inherited fields have their comments where they are written
     for f in fields(config):
         option,default = '--'+f.name.replace('_', '-'),f.default
         if default is MISSING or not notes.get(f.name): raise TypeError(f'{config.__name__}.{f.name} needs a default and a comment')
@@ -45,6 +45,7 @@ experiments = { # Command: (module, configuration, function, one line)
     'digits': ('experiments.digits', 'DigitsConfig', 'run_digits', 'draw real digits pixel by pixel with any attention'),
     'digits_speed': ('experiments.digits', 'DigitsSpeedConfig', 'run_digits_speed', 'measure how many images a second each attention draws'),
     'forecast': ('experiments.forecast', 'ForecastConfig', 'run_forecast', 'forecast time series with Informers, with and without recurrence, beside baselines'),
+    'forecast_cost': ('experiments.forecast_cost', 'ForecastCostConfig', 'run_forecast_cost', 'measure time and memory of an epoch of the forecasters in the size of the papers'),
     'peers': ('experiments.peers', 'PeersConfig', 'run_peers', 'show the defects of other Reformers, where these are installed'),
     'reformer_speed': ('benchmarks.reformer', 'ReformerSpeedConfig', 'run_reformer_speed', 'measure Reformer layers and stacks, beside reformer-pytorch where it is installed'),
     'linear_speed': ('benchmarks.linear', 'LinearSpeedConfig', 'run_linear_speed', 'measure linear attention, beside fast-transformers where it is installed'),

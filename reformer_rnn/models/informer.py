@@ -220,9 +220,12 @@ def forward(self:Informer,
 # %% ../../nbs/30_models/05_informer.ipynb #75d393f1
 @patch
 def check(self:Informer, x, x_time, y_in, y_time):
-    "Refuse input of the wrong shape, and a decoder input that gives the answer away"
+    "Refuse input of the wrong shape, with gaps, or with a decoder input that gives the answer away"
     rows = self.label_len+self.horizon
     for name,o,n,c in (('x',x,self.seq_len,self.c_in), ('x_time',x_time,self.seq_len,self.n_time), ('y_in',y_in,rows,self.c_in), ('y_time',y_time,rows,self.n_time)):
         if o is None or tuple(o.shape)!=(len(x),n,c): raise ValueError(f'{name} has shape {None if o is None else tuple(o.shape)}: expected {(len(x),n,c)}, (batch, rows, columns)')
+    if not x.isfinite().all():
+        b,i,c = (~x.isfinite()).nonzero()[0].tolist()
+        raise ValueError(f'x has {x[b,i,c].item()} in column {c} of row {i} of window {b}, all counted from 0: expected finite numbers; one gap would spread over the whole forecast')
     if (y_in[:,self.label_len:]!=0).any():
         raise ValueError(f'the last {self.horizon} rows of y_in are not zero: they are what the model is to forecast; see `decoder_input`')
