@@ -19,7 +19,9 @@ from .attention.rsa import *
 from .attention.relative import *
 from .attention.fla import *
 from .attention.probsparse import *
+from .attention.sliding import *
 from .attention.block_recurrent import *
+from .attention.memory import *
 from .blocks.positions import *
 from .blocks.transformer import *
 from .blocks.reversible import *

@@ -15,7 +15,7 @@ from torch import nn
 
 from ..core import check_choice,check_int,detach_state
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
-from ..attention import softmax,linear,lsh,local,features,decay,fla,rsa,relative,block_recurrent # each registers its layers
+from ..attention import softmax,linear,lsh,local,features,decay,fla,rsa,relative,sliding,block_recurrent,memory # each registers its layers
 from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Stack
