@@ -6,7 +6,7 @@
 __all__ = ['Plan', 'Counts', 'reading_plan', 'DocumentDL', 'documents_dls', 'bits_per_byte', 'word_perplexity']
 
 # %% ../../nbs/40_data/07_reading.ipynb #d67c0e2c
-import hashlib,heapq
+import hashlib,heapq,json
 from bisect import bisect_right
 from collections import namedtuple
 

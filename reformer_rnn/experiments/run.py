@@ -107,7 +107,7 @@ def run_all(
     runs = []
     for seed in cfg.seeds:
         for attention in cfg.attention:
-            path = Path(cfg.results)/f'{attention}-seed{seed}.json'
+            path = Path(cfg.results)/f'{attention.replace(":", "-")}-seed{seed}.json' # some systems allow no colon in a name
             record = kept_run(cfg, path)
             print(f'\n{attention}, seed {seed}' + (': kept' if record else ''), flush=True)
             if record is None:
