@@ -46,9 +46,12 @@ experiments = { # Command: (module, configuration, function, one line)
     'digits_speed': ('experiments.digits', 'DigitsSpeedConfig', 'run_digits_speed', 'measure how many images a second each attention draws'),
     'forecast': ('experiments.forecast', 'ForecastConfig', 'run_forecast', 'forecast time series with Informers, with and without recurrence, beside baselines'),
     'forecast_cost': ('experiments.forecast_cost', 'ForecastCostConfig', 'run_forecast_cost', 'measure time and memory of an epoch of the forecasters in the size of the papers'),
+    'doclm': ('experiments.doclm', 'DocLMConfig', 'run_doclm', 'train sliding windows and block-recurrent models on whole documents'),
+    'recall': ('experiments.recall', 'RecallConfig', 'run_recall', 'recall a symbol from beyond the windows, with and without recurrent states'),
     'peers': ('experiments.peers', 'PeersConfig', 'run_peers', 'show the defects of other Reformers, where these are installed'),
     'reformer_speed': ('benchmarks.reformer', 'ReformerSpeedConfig', 'run_reformer_speed', 'measure Reformer layers and stacks, beside reformer-pytorch where it is installed'),
     'linear_speed': ('benchmarks.linear', 'LinearSpeedConfig', 'run_linear_speed', 'measure linear attention, beside fast-transformers where it is installed'),
+    'brt_speed': ('benchmarks.block_recurrent', 'BRTSpeedConfig', 'run_brt_speed', 'measure block-recurrent models, beside block-recurrent-transformer-pytorch where it is installed'),
     'rem_speed': ('benchmarks.rem', 'RemSpeedConfig', 'run_rem_speed', 'measure recurrence encoding matrices and the layers that use them'),
     'speed': ('benchmarks.attention', 'SpeedConfig', 'run_speed', 'measure time and memory of every attention'),
 }
