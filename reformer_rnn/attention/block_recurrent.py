@@ -19,7 +19,7 @@ from ..core import check_choice,check_int
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,check_block_keys,check_rows,keep_blocks,
-                                            new_linear,restart_blocks,scaled_queries,unit_vectors)
+                                            new_linear,replace_rows,scaled_queries,unit_vectors)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #b7357d9f
 class FixedGate(nn.Module):
@@ -246,7 +246,7 @@ def restart(self:BlockRecurrentAttention,
 ):
     "The state in which some rows of the batch have seen nothing"
     check_rows(rows, len(state.k)); check_block_end(state, self.window)
-    return restart_blocks(state._replace(memory=None), self.begin(state.k, state.v), rows)
+    return replace_rows(state._replace(memory=None), self.begin(state.k, state.v), rows)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #41bc5004
 class FeedbackAttention(TwoWayAttention):

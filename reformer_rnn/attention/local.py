@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['window_distances', 'LocalState', 'empty_local_state', 'into_tiles', 'toeplitz', 'tile_bias', 'local_attention',
-           'attend_tiles', 'cut_tiles', 'check_local', 'LocalAttention']
+           'extend_local', 'all_real', 'attend_tiles', 'scaled', 'cut_tiles', 'check_local', 'LocalAttention']
 
 # %% ../../nbs/10_attention/04_local.ipynb #de909610
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class LocalState(NamedTuple):
     "What local attention remembers: as many past positions as the window reaches back, always"
     k:torch.Tensor # Keys, (b, h, r, d)
     v:torch.Tensor # Values, (b, h, r, dv)
-    real:torch.Tensor # (b, r), False for padding and for what lies before the beginning
+    real:torch.Tensor=None # (b, r), False for padding and for what lies before the beginning; None while everything is real
 
 def empty_local_state(
     k:torch.Tensor, # Keys, (b, h, n, d)
@@ -92,29 +92,42 @@ def local_attention(
     "Sliding-window attention, linear in the number of positions"
     first,last = check_local(q, k, v, window, bias, mask, causal, include_self, state)
     if mask is not None: k,v = (o.masked_fill(~mask[:,None,:,None], 0.) for o in (k,v)) # not even NaN gets out of the padding
-    real = k.new_ones(len(k), k.shape[2], dtype=torch.bool) if mask is None else mask
+    n,real = q.shape[2],mask
     if causal:
-        past = empty_local_state(k, v, last) if state is None else state
-        longer = torch.cat([past.k,k], 2),torch.cat([past.v,v], 2),torch.cat([past.real,real], 1)
+        longer = extend_local(empty_local_state(k, v, last) if state is None else state, k, v, mask)
         if state is not None: k,v,real = longer
-        n = q.shape[2]
-        state = LocalState(longer[0][:,:,n:].clone(), longer[1][:,:,n:].clone(), longer[2][:,n:].clone()) # views would keep all of it in memory
-    if q.shape[2]==0: return v[:,:,:0],state
+        state = LocalState(*(None if o is None else o.narrow(i, n, last).clone() for o,i in zip(longer, (2,2,1)))) # views would keep all of it in memory
+    if n==0: return v[:,:,:0],state
     return attend_tiles(q, k, v, real, bias, first, last, max(window, 16), causal, include_self, scale),state
+
+def extend_local(past, k, v, mask):
+    "The positions of a state and those after them"
+    real = None if past.real is None and mask is None else torch.cat([all_real(past.real, past.k),all_real(mask, k)], 1)
+    return LocalState(torch.cat([past.k,k], 2), torch.cat([past.v,v], 2), real)
+
+def all_real(real, k):
+    "Which keys are real; all of them if `real` is None"
+    return k.new_ones(len(k), k.shape[2], dtype=torch.bool) if real is None else real
 
 # %% ../../nbs/10_attention/04_local.ipynb #77328b60
 def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, scale):
     "Local attention of n queries in tiles; the keys are as many, after those of the past if there are any"
     n = q.shape[2]
-    q,k,v,real,before = cut_tiles(q, k, v, real[:,None,:,None], size, causal)
+    if real is None and not (causal and k.shape[2]-n>=last): real = all_real(real, k) # without a complete past, tiles reach beyond the keys
+    q,k,v,real,before = cut_tiles(q, k, v, None if real is None else real[:,None,:,None], size, causal)
     rows,cols = q.shape[2],k.shape[2]
     distance = torch.arange(rows, device=q.device)[:,None]+before - torch.arange(cols, device=q.device)
     allowed = (distance>=first) & (distance<=last)
     if not include_self: allowed = allowed & (distance!=0)
-    allowed = allowed & real.transpose(-1,-2)
-    if bias is not None: allowed = tile_bias(bias, first, rows, before, cols).masked_fill(~allowed, -torch.inf)
-    out = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=scale)
+    if real is not None: allowed = allowed & real.transpose(-1,-2)
+    if bias is not None: allowed = tile_bias(bias, first, rows, before, cols)[None].masked_fill(~allowed, -torch.inf)
+    if allowed.requires_grad and real is None: out = (scaled(q, scale) @ k.transpose(-1,-2)).add(allowed).softmax(-1) @ v # the fused kernel has no gradient for a bias, and no row is empty
+    else: out = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=scale)
     return out.unflatten(0, (-1,-(-n//rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
+
+def scaled(q, scale):
+    "Queries times `scale`, by default 1/sqrt(d)"
+    return q if scale==1 else q*(q.shape[-1]**-.5 if scale is None else scale)
 
 def cut_tiles(q, k, v, real, size, causal):
     "Tiles of queries, of the keys and values that they may see, of which are real; and the number of keys before a tile's own"
@@ -122,7 +135,7 @@ def cut_tiles(q, k, v, real, size, causal):
     if n<=size: return q,k,v,real,before
     end = -n%size
     pad = (0,0,size-before,end if causal else end+size)
-    k,v,real = (into_tiles(F.pad(o, pad), size, 2 if causal else 3) for o in (k,v,real))
+    k,v,real = (None if o is None else into_tiles(F.pad(o, pad), size, 2 if causal else 3) for o in (k,v,real))
     return into_tiles(F.pad(q, (0,0,0,end)), size),k,v,real,size
 
 # %% ../../nbs/10_attention/04_local.ipynb #db42ae1f

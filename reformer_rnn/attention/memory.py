@@ -15,8 +15,9 @@ from torch import nn
 
 from ..core import check_choice,check_int,check_mask,check_qkv,discrete_choice
 from .layer import AttentionLayer,register_attention
-from .sliding import (SlidingAttention,all_real,attend_scaled,check_block_end,check_block_keys,check_rows,keep_blocks,
-                                            replace_rows,restart_blocks,unit_vectors)
+from .local import all_real
+from .sliding import (SlidingAttention,attend_scaled,check_block_end,check_block_keys,check_rows,keep_blocks,
+                                            replace_rows,unit_vectors)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #656370a1
 def nearest_keys(
@@ -182,4 +183,4 @@ def restart(self:MemorizingAttention,
     "The state in which some rows of the batch have seen nothing, and find nothing"
     check_rows(rows, len(state.k)); check_block_end(state, self.window)
     new = self.begin(state.k, state.v)
-    return restart_blocks(state._replace(store=None), new._replace(store=None), rows)._replace(store=replace_rows(state.store, new.store, rows))
+    return replace_rows(state._replace(store=None), new._replace(store=None), rows)._replace(store=replace_rows(state.store, new.store, rows))

@@ -4,20 +4,22 @@
 
 # %% auto #0
 __all__ = ['unit_vectors', 'scaled_queries', 'attend_scaled', 'distance_buckets', 'init_kernel', 'new_linear', 'SlidingAttention',
-           'check_rows', 'replace_rows', 'all_real', 'keep_blocks', 'check_block_keys', 'check_block_end',
-           'restart_blocks']
+           'check_rows', 'replace_rows', 'RSASlidingState', 'RSASlidingAttention', 'keep_blocks', 'check_block_keys',
+           'check_block_end']
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #95c2e1fe
 import math
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int
+from ..core import check_choice,check_int,check_mask
 from .layer import QKVAttention,register_attention
-from .local import LocalState,local_attention,window_distances
+from .local import LocalState,all_real,extend_local,local_attention,window_distances
+from .rsa import blend,new_matrices
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #daf850ae
 def unit_vectors(
@@ -116,7 +118,7 @@ class SlidingAttention(QKVAttention):
 def nothing(self:SlidingAttention, k, v, length):
     "What stands before the first position: `length` keys and values of zero, and whether they are real; `k` and `v` say of what kind"
     b,h,_,d = k.shape
-    return LocalState(k.new_zeros(b, h, length, d), v.new_zeros(b, h, length, d), k.new_full((b,length), self.empty=='zeros', dtype=torch.bool))
+    return LocalState(k.new_zeros(b, h, length, d), v.new_zeros(b, h, length, d), None if self.empty=='zeros' else k.new_zeros(b, length, dtype=torch.bool))
 
 @patch
 def scores(self:SlidingAttention, q, k):
@@ -160,23 +162,62 @@ def replace_rows(
     new, # The same for the state of a new text
     rows:torch.Tensor, # Boolean, (b,)
 ):
-    "Row by row, the new tensors or the old ones"
+    "Row by row, the new tensors or the old ones; one of the two may say with None that all is real"
+    if (new.real is None)!=(old.real is None): new,old = (o._replace(real=all_real(o.real, o.k)) for o in (new,old))
     def pick(a, b): return None if a is None else torch.where(rows.view(-1, *[1]*(a.ndim-1)), b, a)
     return type(old)(*map(pick, old, new))
+
+# %% ../../nbs/10_attention/12_sliding.ipynb #0d203928
+class RSASlidingState(NamedTuple):
+    "What a sliding window with recurrence encoding matrices remembers"
+    local:LocalState # Keys and values in the window
+    sums:tuple # Of the matrices, at least float32
+
+@register_attention('rsa_sliding')
+class RSASlidingAttention(SlidingAttention):
+    "Sliding-window attention blended with recurrence encoding matrices (Huang et al. 2023)"
+    def __init__(self,
+        d_model:int, # Width of input and output
+        n_heads:int, # Number of heads
+        window:int=128, # W: how many keys a position sees
+        heads=None, # List of (kind, dilation, pair) for the heads with a matrix, as for `RSA`; default `default_heads`
+        gate:str='layer', # One gate for the whole 'layer', or one for each 'head' with a matrix
+        share_pairs:bool=True, # Do heads with the same pair share decay and angle?
+        init_mu:float=None, # Initial gate before the logistic function; default drawn from [-3, 3]
+        **kwargs, # Options of `SlidingAttention`; `d_head`, `bias`, `max_len`
+    ):
+        super().__init__(d_model, n_heads, window, **kwargs)
+        self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu)
+        self.options |= dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs, init_mu=init_mu)
+
+# %% ../../nbs/10_attention/12_sliding.ipynb #7bc7f491
+@patch
+def attend(self:RSASlidingAttention, q, k, v, state, mask):
+    "Attend to the window, and blend with what the matrices return"
+    real = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+    if real is not None: v = v.masked_fill(~real.transpose(-1,-2), 0.) # not even NaN gets out of the padding
+    local,sums = state or (None,None)
+    attended,local = SlidingAttention.attend(self, q, k, v, local, mask)
+    recurrent,sums = self.rem(v[:,:len(self.rem.heads)], sums, True, mask)
+    return blend(attended, recurrent, self.mu),RSASlidingState(local, sums)
+
+@patch
+def restart(self:RSASlidingAttention,
+    state, # What an earlier call returned
+    rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
+):
+    "The state in which some rows of the batch have seen nothing"
+    local = SlidingAttention.restart(self, state.local, rows)
+    return RSASlidingState(local, tuple(o.masked_fill(rows.view(-1, *[1]*(o.ndim-1)), 0.) for o in state.sums))
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #5be0ddc0
 @patch
 def attend_blocks(self:SlidingAttention, q, k, v, state, mask):
     "Attend from scaled queries to the window; also the keys and values from the block before on, and which of them are real"
     if mask is not None: k,v = (o.masked_fill(~mask[:,None,:,None], 0.) for o in (k,v)) # not even NaN gets out of the padding
-    start,known = state.k.shape[2]-self.reach,all_real(state.real, state.k)
-    out,_ = self.attend_window(q, k, v, LocalState(state.k[:,:,start:], state.v[:,:,start:], known[:,start:]), mask)
-    real = None if state.real is None and mask is None else torch.cat([known,all_real(mask, k)], 1)
-    return out,torch.cat([state.k,k], 2),torch.cat([state.v,v], 2),real
-
-def all_real(real, k):
-    "Which keys are real; all of them if `real` is None"
-    return k.new_ones(len(k), k.shape[2], dtype=torch.bool) if real is None else real
+    start = state.k.shape[2]-self.reach
+    out,_ = self.attend_window(q, k, v, LocalState(state.k[:,:,start:], state.v[:,:,start:], None if state.real is None else state.real[:,start:]), mask)
+    return out,*extend_local(state, k, v, mask)
 
 def keep_blocks(k, v, real, window):
     "Keys, values and what is real, from the last complete block on"
@@ -194,8 +235,3 @@ def check_block_end(state, window):
     r = state.k.shape[2]-window
     if r: raise ValueError(f'{r} positions of a block of {window} have been read: a row can begin a new text only where all rows begin a block, '
                            'so read masked padding up to the end of the block first')
-
-def restart_blocks(state, new, rows):
-    "`replace_rows` for states of which one may say with None that all is real"
-    if (new.real is None)!=(state.real is None): new,state = (o._replace(real=all_real(o.real, o.k)) for o in (new,state))
-    return replace_rows(state, new, rows)

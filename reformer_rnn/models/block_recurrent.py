@@ -106,6 +106,7 @@ class BlockRecurrentLM(LM):
         recurrent:tuple=(-3,), # Numbers of the recurrent blocks, from 0 or, negative, from the end; () for sliding windows alone
         feedback:bool=False, # Do all blocks read the states?
         memory:dict=None, # Options of `MemorizingAttention` by the numbers of the blocks that have a memory, such as {-4: dict(size=32768, k_neighbours=128)}
+        rem:dict=None, # Options of `RSASlidingAttention` for recurrence encoding matrices in the sliding blocks, such as dict(heads=[('cos',1,0),('sin',1,0)]); None for no matrices
         d_ff:int=None, # Hidden width of the feed-forward halves and of the states' network; default 4 d_model
         dropout:float=0., # 0.05 in the paper
         tanh:str='code', # As for `BlockRecurrentAttention`
@@ -118,7 +119,8 @@ class BlockRecurrentLM(LM):
             if name in options: raise ValueError(f'{name}={options[name]!r}: a Block-Recurrent Transformer does not take it; {why}')
         places = recurrent_places(recurrent, check_int('n_layers', n_layers), feedback)
         check_choice('cell', cell, state_cells)
-        layers = [('sliding',dict(options, window=window)) for _ in range(n_layers)]
+        if rem is not None and feedback: raise ValueError('rem with feedback: all blocks but the recurrent one read its states, and have no matrices; expected rem=None')
+        layers = [('sliding',dict(options, window=window)) if rem is None else ('rsa_sliding',dict(options, window=window) | rem) for _ in range(n_layers)]
         for i in places: layers[i] = 'block_recurrent',dict(options, window=window, n_states=n_states, cell=cell, d_ff=d_ff, tanh=tanh)
         for i,o in memory_places(memory, places, n_layers, feedback).items(): layers[i] = 'memorizing',dict(options, window=window) | o
         super().__init__(vocab_sz, d_model, n_layers, n_heads, at=dict(enumerate(layers)), d_ff=d_ff, max_len=max_len, positions=None, dropout=dropout, activation='relu')
