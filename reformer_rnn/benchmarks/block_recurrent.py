@@ -35,7 +35,9 @@ def scaled_row(
     "A row of table 1 in another size"
     o = paper_rows[check_choice('row', row, paper_rows)]
     if 'd_ff' in o: raise ValueError(f'{row} is a larger model: expected a row of table 1, whose size can be chosen')
-    return changes | o | dict(n_layers=n_layers+o.get('n_layers', 12)-12, window=window*o.get('window', 512)//512)
+    scaled = dict(n_layers=n_layers+o.get('n_layers', 12)-12, window=window*o.get('window', 512)//512)
+    if 'memory' in o: scaled['memory'] = {max(i, -n_layers): {k: max(1, n*window//512) for k,n in sizes.items()} for i,sizes in o['memory'].items()}
+    return changes | o | scaled
 
 # %% ../../nbs/70_benchmarks/05_block_recurrent.ipynb #0f3a8ac8
 @dataclass
