@@ -32,6 +32,8 @@ from .models.encoder_decoder import *
 from .models.transformer_xl import *
 from .models.informer import *
 from .models.block_recurrent import *
+from .models.gpt2_memory import *
+from .models.gpt2 import *
 from .data.copy import *
 from .data.text import *
 from .data.wiki import *
@@ -44,6 +46,7 @@ from .training.tracking import *
 from .training.metrics import *
 from .training.callbacks import *
 from .training.learner import *
+from .training.gpt2 import *
 
 # %% ../nbs/99_all.ipynb #bb0c49ac
 __all__ = [o for o in dir() if not o.startswith('_')] # what a star import brings is what is here

@@ -63,15 +63,16 @@ def fit_recorded(
     experiment:str, # Name of the experiment
     attention:str, # Name of the attention
     seed:int, # Seed that was set before the learner was made
+    lr=None, # Highest learning rate, or a slice over groups of parameters; None for `cfg.lr`
 )->dict: # The record, to which the experiment adds its results
     "Train with one cycle of the learning rate and write down everything about the run"
-    record = RunRecord()
+    record,lr = RunRecord(),cfg.lr if lr is None else lr
     cbs = [record]
     if cfg.track=='wandb':
         cbs += wandb_callbacks(asdict(cfg) | dict(attention=attention, seed=seed), name=f'{experiment}-{attention}-{seed}', folder=cfg.results)
-    if sys.stdout.isatty(): learn.fit_one_cycle(cfg.epochs, cfg.lr, cbs=cbs)
+    if sys.stdout.isatty(): learn.fit_one_cycle(cfg.epochs, lr, cbs=cbs)
     else:
-        with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(cfg.epochs, cfg.lr, cbs=cbs+[ShowEpochs()])
+        with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(cfg.epochs, lr, cbs=cbs+[ShowEpochs()])
     return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg), environment=environment(cfg.device),
                 n_parameters=sum(p.numel() for p in learn.model.parameters()), **record.record, throughput=learn.throughput.record)
 
