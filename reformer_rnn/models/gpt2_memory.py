@@ -77,9 +77,17 @@ class Retrofit(nn.Module):
         "The hidden states of the n tokens of the text"
         return hidden
 
-    def after_qkv(self, ctx, i, x, qkv): return qkv
-    def before_out(self, ctx, i, x): return x
-    def after_out(self, ctx, i, out): return out
+    def after_qkv(self, ctx, i, x, qkv):
+        "Change queries, keys and values of block i, (b, n, 3d), which it made of x"
+        return qkv
+
+    def before_out(self, ctx, i, x):
+        "Change what the heads of block i found, (b, n, d)"
+        return x
+
+    def after_out(self, ctx, i, out):
+        "Change what the attention of block i returns, (b, n, d)"
+        return out
 
     def remember(self, ctx, output):
         "The memory for the next window, (b, ...)"
@@ -105,6 +113,7 @@ class LowRank(Retrofit):
         for o in self.up: nn.init.zeros_(o.weight)
 
     def after_qkv(self, ctx, i, x, qkv):
+        "Add the product of the two small matrices"
         j = self.layers[i]
         return qkv + self.up[j](self.down[j](x.to(self.up[j].weight.dtype))).to(qkv.dtype)
 
@@ -151,6 +160,7 @@ class GatedRecurrence(Retrofit):
         for o in self.read: nn.init.zeros_(o.weight); nn.init.zeros_(o.bias)
 
     def after_qkv(self, ctx, i, x, qkv):
+        "Keep what attention reads"
         ctx.kept[i] = x
         return qkv
 
