@@ -124,15 +124,9 @@ class RunRecord(Callback):
         "Start the clock, or let it go on"
         self.elapsed,self.in_training = self.seconds,True
 
-    @property
-    def elapsed(self)->float:
-        "Seconds of training until now"
-        return time.perf_counter()-self.start
-
-    @elapsed.setter
-    def elapsed(self, seconds):
-        "Count on from so many seconds"
-        self.start = time.perf_counter()-seconds
+    def _elapsed(self): return time.perf_counter()-self.start
+    def _count_on(self, seconds): self.start = time.perf_counter()-seconds
+    elapsed = property(_elapsed, _count_on, doc='Seconds of training until now')
 
     def _append(self, table, **row):
         self.seconds = self.elapsed
