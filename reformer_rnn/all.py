@@ -45,6 +45,10 @@ from .data.digits import *
 from .training.tracking import *
 from .training.metrics import *
 from .training.callbacks import *
+from .training.snapshots import *
+from .training.checkpoints import *
+from .training.guards import *
+from .training.scale import *
 from .training.learner import *
 from .training.gpt2 import *
 

@@ -90,6 +90,7 @@ def build(cfg, folder):
     for name in ('.buildinfo', 'objects.inv'): (site/name).unlink(missing_ok=True)
     shutil.rmtree(site/'_sources', ignore_errors=True)
     (site/'.nojekyll').touch()
+    html.lighten(site)
     problems += html.faults(site)
     stop(problems)
     return site

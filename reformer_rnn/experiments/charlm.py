@@ -26,12 +26,13 @@ from ..data.wiki import TEXT8_SYMBOLS,decode_text8,encode_text8,text_name,wiki_t
 from ..models.block_recurrent import BlockRecurrentLM
 from ..models.lm import LM,attention_as
 from ..models.transformer_xl import TransformerXL,rsa_xl_enwik8
+from ..training.guards import WarnAtFloor
 from ..training.learner import evaluate_bits,lm_learner
-from .run import check_run,evaluation_forms,fit_recorded,parse_attention,run_all
+from .run import LongRun,check_run,evaluation_forms,fit_recorded,parse_attention,run_all
 
 # %% ../../nbs/60_experiments/02_charlm.ipynb #30c3d1f1
 @dataclass
-class CharLMConfig:
+class CharLMConfig(LongRun):
     "Settings of the character experiment"
     positional = 'file' # The option that needs no name
     file:str = '' # File whose bytes are learned; without one, the first 100,000 bytes of enwik8, which the package ships
@@ -57,7 +58,7 @@ class CharLMConfig:
     eval_mem_len:int = 0 # The same in evaluation, for xl and rsa-xl; 0 for as many as in training
     sample:int = 200 # Bytes to generate at the end
     results:str = 'results/charlm' # Folder for the JSON file of every run, and the picture
-    resume:bool = False # Keep the runs of these settings that are already in the folder?
+    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
@@ -144,7 +145,7 @@ def recurrence(model):
 
 class GateRecord(Callback):
     "Note gates, decays and angles before the first update, during training, and after the last"
-    run_valid = False
+    run_valid,checkpointed = False,('rows',)
     def __init__(self,
         every:int=50, # Updates between two notes
     ): self.every,self.rows = check_int('every', every),[]
@@ -177,7 +178,7 @@ def train_charlm(
     text,name = load_text(cfg)
     model = charlm_model(cfg, attention)
     dls = text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=4, device=cfg.device, vocab_sz=model.vocab_sz)
-    cbs = [GradientClip(cfg.clip)] if cfg.clip else []
+    cbs = [WarnAtFloor(unigram_bits(text.train)*math.log(2), 'a model that knows the frequencies')] + ([GradientClip(cfg.clip)] if cfg.clip else [])
     if (matrices := attention.startswith('rsa-')): cbs.append(gates := GateRecord())
     record = fit_recorded(lm_learner(dls, model, carry=cfg.carry or attention in whole_models, cbs=cbs), cfg, 'charlm', attention, seed)
     if matrices: record['recurrence'] = gates.rows

@@ -18,7 +18,8 @@ def add_options(
 ):
     "Make the options of a parser from the fields of a dataclass"
     notes = {name: note for o in reversed(config.__mro__) if is_dataclass(o) for name,note in docments(o).items() if note} # inherited fields have their comments where they are written
-    for f in fields(config):
+    last = {f.name for o in config.__mro__ if vars(o).get('listed_last') for f in fields(o)}
+    for f in sorted(fields(config), key=lambda o: o.name in last):
         option,default = '--'+f.name.replace('_', '-'),f.default
         if default is MISSING or not notes.get(f.name): raise TypeError(f'{config.__name__}.{f.name} needs a default and a comment')
         kind = dict(action=argparse.BooleanOptionalAction) if f.type is bool else \
@@ -82,3 +83,6 @@ def main(
     args = parser.parse_args(argv)
     try: run(read_options(args, config))
     except (ValueError,FileNotFoundError,ImportError,FloatingPointError) as e: sys.exit(f'reformer_rnn {args.command}: {e}')
+    except KeyboardInterrupt as e: # Ctrl-C, or `Stopped` by a signal after saving
+        print(f'reformer_rnn {args.command}: {e or "interrupted"}', file=sys.stderr)
+        sys.exit(getattr(e, 'code', 130))

@@ -18,12 +18,13 @@ from fastai.learner import Learner
 from ..core import check_int,seed_everything
 from ..data.copy import chance,copy_dls
 from ..models.lm import LM,attention_as
+from ..training.guards import WarnAtFloor
 from ..training.learner import copy_learner
-from .run import check_run,evaluation_forms,fit_recorded,parse_attention,run_all
+from .run import LongRun,check_run,evaluation_forms,fit_recorded,parse_attention,run_all
 
 # %% ../../nbs/60_experiments/01_copy.ipynb #4924b3b7
 @dataclass
-class CopyConfig:
+class CopyConfig(LongRun):
     "Settings of the copy experiment"
     attention:tuple = ('shared_qk','lsh-4','linear') # Attentions to train: softmax, shared_qk, linear, or lsh-N with N rounds of hashing
     seeds:tuple = (0,1) # Seeds; every attention is trained with each of them
@@ -40,7 +41,7 @@ class CopyConfig:
     lr:float = 3e-3 # Highest learning rate of the one-cycle schedule
     n_valid:int = 256 # Held-out sequences
     results:str = 'results/copy' # Folder for the JSON file of every run, and the picture
-    resume:bool = False # Keep the runs of these settings that are already in the folder?
+    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
@@ -75,7 +76,7 @@ def train_copy(
     "Train and evaluate one model"
     seed_everything(seed)
     dls = copy_dls(cfg.length, cfg.vocab_sz, cfg.bs, cfg.epoch_steps*cfg.bs, cfg.n_valid, seed, cfg.device)
-    learn = copy_learner(dls, copy_model(cfg, attention))
+    learn = copy_learner(dls, copy_model(cfg, attention), cbs=WarnAtFloor(chance(cfg.length, cfg.vocab_sz).loss))
     record = fit_recorded(learn, cfg, 'copy', attention, seed)
     return record | dict(chance=chance(cfg.length, cfg.vocab_sz)._asdict(), accuracy=evaluate_forms(learn, cfg, attention))
 

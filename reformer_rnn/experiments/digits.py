@@ -23,11 +23,11 @@ from ..models.lm import LM,sample_token
 from ..training.learner import lm_learner
 from ..training.metrics import masked_nll
 from ..training.tracking import check_writable,environment,mean_ci,write_json
-from .run import check_run,fit_recorded,parse_attention,run_all
+from .run import LongRun,check_run,fit_recorded,parse_attention,run_all
 
 # %% ../../nbs/60_experiments/05_digits.ipynb #441bcd96
 @dataclass
-class DigitsConfig:
+class DigitsConfig(LongRun):
     "Settings of the digits experiment"
     attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Attentions to train: softmax, shared_qk, linear, or lsh-N with N rounds of hashing; reversible-NAME for reversible layers
     seeds:tuple = (0,) # Seeds of weights and order; the test images are the same for all
@@ -42,7 +42,7 @@ class DigitsConfig:
     n_samples:int = 40 # Images to draw from nothing
     n_completions:int = 3 # Completions of each of ten half images
     results:str = 'results/digits' # Folder for the JSON file of every run, and the pictures
-    resume:bool = False # Keep the runs of these settings that are already in the folder?
+    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 

@@ -21,7 +21,7 @@ from fastai.callback.training import GradientClip
 from fastai.data.core import DataLoaders
 from fastai.learner import Learner
 from fastai.optimizer import Adam
-from fastcore.basics import GetAttr
+from fastcore.basics import GetAttr,patch
 
 from ..core import check_choice,check_int,detach_state,seed_everything
 from ..data.copy import IGNORE
@@ -35,11 +35,11 @@ from ..training.callbacks import ResetRows
 from ..training.learner import lm_learner
 from ..training.tracking import load_runs,mean_ci
 from .linear_copy import StepSchedule
-from .run import check_run,fit_recorded,run_all
+from .run import LongRun,check_run,fit_recorded,run_all
 
 # %% ../../nbs/60_experiments/12_documents.ipynb #0a05a03b
 @dataclass
-class DocLMConfig:
+class DocLMConfig(LongRun):
     "Settings of the document experiment"
     positional = 'data' # The option that needs no name
     data:str = 'stdlib' # stdlib for the packages of Python's library; pg19 or arxiv-math, folders with train, validation and test; or any other folder of .txt files
@@ -62,7 +62,7 @@ class DocLMConfig:
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     epochs:int = 1 # Validations, at equal distances
     results:str = 'results/documents' # Folder in which every data set gets one, with the JSON file of every run and the picture
-    resume:bool = False # Keep the runs of these settings that are already in the folder?
+    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
@@ -92,20 +92,38 @@ def shortened(
 
 class Portions(GetAttr):
     "Epochs of a fixed number of steps, each of which goes on reading where the last one ended"
-    _default = 'dl'
+    _default,epochs_go_on = 'dl',True
     def __init__(self,
         dl:DocumentDL, # Read over and over
         n_steps:int, # Batches of an epoch
-    ): self.dl,self.n_steps,self.reading = dl,check_int('n_steps', n_steps),iter(())
+    ): self.dl,self.n_steps,self.reading,self.done = dl,check_int('n_steps', n_steps),iter(()),0
 
     def __len__(self): return self.n_steps
     def __iter__(self):
-        for _ in range(self.n_steps):
-            batch = next(self.reading, None)
-            if batch is None:
-                self.reading = iter(self.dl)
-                batch = next(self.reading)
-            yield batch
+        try:
+            for self.done in range(self.done+1, self.n_steps+1): yield self._next()
+        finally: self.done = 0 # also if the epoch is broken off
+
+    def _next(self):
+        "The next batch of the reading"
+        batch = next(self.reading, None)
+        if batch is not None: return batch
+        self.reading = iter(self.dl)
+        with torch.random.fork_rng(devices=[]): return next(self.reading) # PyTorch draws a number whenever a loader starts; training must not notice where that happens
+
+# %% ../../nbs/60_experiments/12_documents.ipynb #0230cadf
+@patch
+def state_dict(self:Portions)->dict: # Can be written as JSON
+    "Where the reading stands, also in the middle of an epoch"
+    return dict(done=self.done, reading=self.dl.state_dict())
+
+@patch
+def load_state_dict(self:Portions,
+    state:dict, # From `state_dict`
+):
+    "Go on with the very next batch, or raise `ValueError` if the state belongs to other documents"
+    self.dl.load_state_dict(state['reading'])
+    self.done,self.reading = check_int('done', state['done'], 0, self.n_steps),iter(())
 
 # %% ../../nbs/60_experiments/12_documents.ipynb #8d35e4f2
 def row_arguments(

@@ -31,7 +31,7 @@ from ..data.forecast import baselines,evaluate_forecast,forecast_dls,forecast_wi
 from ..data.series import frame_series,read_series,synthetic_series
 from ..data.text import Split
 from .forecast_results import forecast_table,plot_forecasts,setting_name
-from .run import check_run,fit_recorded,parse_attention,run_all
+from .run import LongRun,check_run,fit_recorded,parse_attention,run_all
 from ..models.informer import Informer
 from ..training.callbacks import StopOnNonFinite,Throughput
 
@@ -84,7 +84,7 @@ class ForecastModels(ForecastData):
 
 # %% ../../nbs/60_experiments/08_forecast.ipynb #4619dd86
 @dataclass
-class ForecastConfig(ForecastModels):
+class ForecastConfig(ForecastModels, LongRun):
     "Settings of the forecasting experiment"
     shuffle:bool = False # Training windows in a new order every epoch? Otherwise in the order of time, as Huang et al. 2023 have them
     bs:int = 32 # Windows a batch
@@ -93,7 +93,7 @@ class ForecastConfig(ForecastModels):
     lr:float = 1e-4 # Learning rate; for one_cycle the highest
     schedule:str = 'halving' # halving after every epoch, or one_cycle
     results:str = 'results/forecast' # Folder in which every data set and horizon gets one, with the JSON file of every run and the picture
-    resume:bool = False # Keep the runs of these settings that are already in the folder?
+    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
@@ -205,6 +205,7 @@ class HalveEveryEpoch(Callback):
 class KeepBest(Callback):
     "Stop when the validation loss falls no more, and return to the weights of the best epoch"
     order = 65 # after all that writes an epoch down
+    checkpointed = 'best','best_epoch','weights'
     def __init__(self,
         patience:int=3, # After so many epochs without a smaller loss; 0 for never
     ): self.patience = check_int('patience', patience, minimum=0)
@@ -227,7 +228,7 @@ class KeepBest(Callback):
 # %% ../../nbs/60_experiments/08_forecast.ipynb #96661161
 class PeakMemory(Callback):
     "Note the most memory that training needed, in `nbytes`; None where it is not known"
-    run_valid = False
+    run_valid,checkpointed = False,('nbytes',)
     def before_fit(self):
         "Start anew"
         self.on_gpu,self.nbytes = self.dls.device.type=='cuda',None

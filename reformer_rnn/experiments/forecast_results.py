@@ -18,6 +18,7 @@ from matplotlib.ticker import LogLocator
 
 from ..core import check_int
 from ..data.forecast import _date_axis
+from .run import same_settings
 from ..training.tracking import MeanCI,load_runs,mean_ci
 
 # %% ../../nbs/60_experiments/13_forecast_results.ipynb #1b60d152
@@ -66,17 +67,14 @@ def model_name(
     "What a run is called in tables and pictures"
     return run['attention']+(SUBTRACTED if run['config'].get('subtract_last') else '')
 
-def _json_like(o): return list(o) if isinstance(o, tuple) else o # as it comes back from JSON
-
 def check_alike(
     runs:list, # Records
 ):
     "Raise `ValueError` unless all runs have the same setting"
     if not runs: raise ValueError('no runs: expected at least one record')
-    free = {'attention','seeds','subtract_last','results','resume','track','device'}
     for run in runs[1:]:
-        a,b = runs[0]['config'],run['config']
-        differing = [k for k in a|b if k not in free and _json_like(a.get(k))!=_json_like(b.get(k))]
+        a,b = same_settings(runs[0]['config']),same_settings(run['config'])
+        differing = [k for k in a|b if k!='subtract_last' and a.get(k)!=b.get(k)]
         if differing: raise ValueError(f'these runs belong to different settings, they differ in {", ".join(differing)}: make one table for each')
     names = [(model_name(o),o['seed']) for o in runs]
     twice = [o for o in names if names.count(o)>1]

@@ -23,7 +23,7 @@ from ..data.reading import documents_dls
 from ..data.text import Split,read_bytes
 from ..data.wiki import text_name
 from .gpt2_recall import gpt2_kinds
-from .run import check_run,fit_recorded,run_all
+from .run import LongRun,check_run,fit_recorded,run_all
 from ..models.gpt2 import RecurrentGPT2,byte_gpt2,fingerprint,load_gpt2,save_gpt2
 from ..models.gpt2_memory import GPT2Shape,retrofits
 from ..training.gpt2 import gpt2_learner
@@ -31,7 +31,7 @@ from ..training.tracking import check_writable,environment,load_runs,write_json
 
 # %% ../../nbs/60_experiments/16_gpt2.ipynb #1f6ed20d
 @dataclass
-class GPT2BaseConfig:
+class GPT2BaseConfig(LongRun):
     "Settings of the base"
     data:str = 'enwik8' # File with pages of Wikipedia, or enwik8; empty for the sample that the package ships
     n_bytes:int = 4_000_000 # How many of its bytes; 0 for all

@@ -29,11 +29,11 @@ from ..models.lm import LM
 from ..training.learner import copy_learner
 from ..training.tracking import check_writable,environment,mean_ci,write_json
 from .copy import plot_curves,row_names
-from .run import check_run,fit_recorded,parse_attention,run_all
+from .run import LongRun,check_run,fit_recorded,parse_attention,run_all
 
 # %% ../../nbs/60_experiments/04_linear_copy.ipynb #1a6eca6f
 @dataclass
-class LinearCopyConfig:
+class LinearCopyConfig(LongRun):
     "Settings of the copy experiment of the linear-attention paper"
     attention:tuple = ('softmax','linear','lsh-4') # Attentions to train: softmax, linear, linear-MAP with a named feature map, linear-swapped, lsh-N, ...
     seeds:tuple = (0,1,2,3,4) # Seeds; every attention is trained with each of them
@@ -54,7 +54,7 @@ class LinearCopyConfig:
     bs:int = 32 # Sequences an update, all of them fresh
     n_valid:int = 320 # Held-out sequences
     results:str = 'results/linear_copy' # Folder for the JSON file of every run, and the picture
-    resume:bool = False # Keep the runs of these settings that are already in the folder?
+    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 

@@ -30,7 +30,7 @@ from ..training.learner import lm_learner
 from ..training.metrics import MaskedAccuracy
 from ..training.tracking import load_runs,mean_ci
 from .linear_copy import StepSchedule
-from .run import check_run,fit_recorded,run_all
+from .run import LongRun,check_run,fit_recorded,run_all
 
 # %% ../../nbs/60_experiments/10_recall.ipynb #256f71e2
 NOISE,VALUES = 8,8 # Number of noise symbols, 0 to 7, and of values, 8 to 15
@@ -100,7 +100,7 @@ def new(self:RecallDL, dataset=None, cls=None, **kwargs):
 
 # %% ../../nbs/60_experiments/10_recall.ipynb #cd924f4e
 @dataclass
-class RecallConfig:
+class RecallConfig(LongRun):
     "Settings of the recall experiment"
     attention:tuple = ('slide',*state_cells,'feedback:fixed:skip') # Models to train: slide, a gate such as fixed:skip, or feedback: before a gate
     seeds:tuple = (0,1,2) # Seeds; every model is trained with each of them
@@ -120,7 +120,7 @@ class RecallConfig:
     lr:float = 1e-3 # Learning rate; for one_cycle the highest. With 3e-3, `fixed:dual` forgets what it has learned when the sequences become longer
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     results:str = 'results/recall' # Folder for the JSON file of every run, and the picture
-    resume:bool = False # Keep the runs of these settings that are already in the folder?
+    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 

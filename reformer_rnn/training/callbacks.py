@@ -14,6 +14,7 @@ from fastai.callback.core import Callback,CancelFitException
 from fastai.learner import replacing_yield
 from fastcore.basics import patch
 from torch import nn
+from torch.nn.utils import get_total_norm
 
 from ..core import check_int
 from ..blocks.loss import chunked_cross_entropy
@@ -56,6 +57,7 @@ class CarryState(TemporaryChange):
 # %% ../../nbs/50_training/03_callbacks.ipynb #19940902
 class ResetRows(TemporaryChange):
     "Let the model carry its state from batch to batch, in each row until a new document begins, in training and validation separately"
+    checkpointed = 'rows_state', # what a checkpoint has to hold
     def __init__(self,
         rows_state=None, # State of the training rows, to go on in the middle of an epoch; `rows_state` of an earlier callback
     ):
@@ -109,6 +111,7 @@ def before_batch(self:ResetRows):
 class Throughput(Callback):
     "Measure the wall time of training and the tokens per second, without validation"
     order,run_valid = 90,False
+    checkpointed = 'tokens','seconds' # what a checkpoint has to hold
     def __init__(self): self.tokens,self.seconds = 0,0.
 
     def before_fit(self):
@@ -143,7 +146,7 @@ def record(self:Throughput)->dict:
 
 # %% ../../nbs/50_training/03_callbacks.ipynb #fcbec1f9
 class StopOnNonFinite(Callback):
-    "Raise `FloatingPointError` before a loss that is infinite or not a number reaches the weights"
+    "Raise `FloatingPointError` before a loss or gradient that is infinite or not a number reaches the weights"
     order,run_valid = 1000,False
     def before_fit(self):
         "Keep out of the learning-rate finder, which looks for such a loss"
@@ -152,10 +155,19 @@ class StopOnNonFinite(Callback):
     def after_loss(self):
         "Look at the loss of a training batch"
         if self.loss.isfinite().all(): return
-        lr = self.opt.hypers[-1]['lr']
-        self.error = (f'the loss is {self.loss.item()} in epoch {self.epoch}, training step {self.train_iter}, '
-                      f'at learning rate {lr:.3g}; the weights are still those after the last step with a finite '
-                      'loss. Lower the learning rate, or look at the batch in `learn.xb`')
+        self._stop(f'the loss is {self.loss.item()}')
+
+    def before_step(self):
+        "Look at the gradients of an update"
+        if get_total_norm([o.grad for o in self.model.parameters() if o.grad is not None]).isfinite(): return
+        bad = [name for name,o in self.model.named_parameters() if o.grad is not None and not o.grad.isfinite().all()]
+        if bad: self._stop(f'the loss is {self.loss.item():.4g}, but the gradient of {bad[0]}{f" and {len(bad)-1} others" if bad[1:] else ""} is infinite or not a number')
+
+    def _stop(self, what):
+        saved = getattr(getattr(self.learn, 'checkpoint', None), 'newest', None)
+        self.error = (f'{what} in epoch {self.epoch}, training step {self.train_iter}, '
+                      f'at learning rate {self.opt.hypers[-1]["lr"]:.3g}; the weights are still those after the last step with a finite '
+                      f'loss and gradient. Lower the learning rate, or look at the batch in `learn.xb`' + (f'. The last checkpoint is {saved}' if saved else ''))
         raise CancelFitException
 
     def after_fit(self):

@@ -108,6 +108,7 @@ def history(
 class RunRecord(Callback):
     "Collect the training loss, learning rate, metrics and wall time of a run in the dict `record`"
     order,run_valid = Recorder.order+1,False
+    checkpointed = 'record','n_batches','in_training','elapsed' # what a checkpoint has to hold
     def __init__(self,
         every:int=10, # Store every how many-th training batch
     ):
@@ -121,10 +122,14 @@ class RunRecord(Callback):
 
     def before_train(self):
         "Start the clock, or let it go on"
-        self.start,self.in_training = time.perf_counter()-self.seconds,True
+        self.elapsed,self.in_training = self.seconds,True
+
+    def _elapsed(self): return time.perf_counter()-self.start
+    def _count_on(self, seconds): self.start = time.perf_counter()-seconds
+    elapsed = property(_elapsed, _count_on, doc='Seconds of training until now')
 
     def _append(self, table, **row):
-        self.seconds = time.perf_counter()-self.start
+        self.seconds = self.elapsed
         for k,v in (row | dict(seconds=self.seconds)).items(): self.record[table].setdefault(k, []).append(v)
 
 # %% ../../nbs/50_training/01_tracking.ipynb #447d3c23

@@ -1,7 +1,14 @@
-"Look through finished pages for whatever does not lead anywhere."
+"Make finished pages lighter, and look through them for whatever does not lead anywhere."
+import re
 from html.parser import HTMLParser
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
+
+PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')  # names, punctuation and blanks: in the colour of the text
+
+def lighten(site):
+    "Take the marks that change nothing out of the code on all pages of the folder `site`, a quarter of their size."
+    for page in site.rglob('*.html'): page.write_text(PLAIN.sub(r'\1', page.read_text()))
 
 class Page(HTMLParser):
     "The ids of a page, and what it points to."

@@ -1,0 +1,58 @@
+"Every experiment, stopped by SIGTERM in the middle of an epoch and resumed, ends as if nothing had happened."
+import io, json, os, signal
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+
+import pytest
+
+from reformer_rnn.experiments import run as experiments_run
+from reformer_rnn.experiments.command import load_experiment
+from reformer_rnn.training import tracking
+from reformer_rnn.training.checkpoints import Stopped
+
+TINY = {  # Command: settings of a run of a second or two, and the step after which it is stopped
+    'copy': (dict(attention=('lsh-2',), length=16, vocab_sz=16, bucket_size=4, d_model=16, n_heads=2, epochs=2, epoch_steps=4, bs=4, n_valid=8), 6),
+    'linear_copy': (dict(attention=('linear',), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16, epochs=2, epoch_steps=4, bs=4, n_valid=8), 6),
+    'charlm': (dict(attention=('rsa-xl',), n_bytes=6000, d_model=16, n_layers=1, seq_len=32, bs=4, epochs=2, dropout=.1, sample=4), 50),
+    'forecast': (dict(attention=('rsa-informer',), data='synthetic', seeds=(0,), horizon=12, seq_len=24, d_model=16, n_heads=4, d_ff=16, e_layers=1,
+                      rem='0,1,1,0,1,1', bs=256, epochs=3, shuffle=True), 9),
+    'digits': (dict(attention=('linear',), d_model=8, n_layers=1, n_heads=2, bs=256, epochs=2, n_samples=1, n_completions=1), 6),
+    'recall': (dict(attention=('fixed:skip',), seeds=(0,), lengths=(16, 24), unseen=(), epoch_steps=6, n_valid=8, d_model=16, n_heads=2, d_ff=16, window=4, n_states=4, bs=4), 8),
+    'doclm': (dict(attention=('Rec:fixed:skip',), tokens=3*20*4*32, epochs=3, d_model=16, n_layers=3, n_heads=2, window=8, seq_len=32, bs=4, dropout=.1), 27),
+}
+
+def train(name, cfg, stop_after=0):
+    "The record of the one run of an experiment, or of `Stopped`."
+    class RunRecord(tracking.RunRecord):
+        def after_batch(self):
+            super().after_batch()
+            if self.training and self.learn.train_iter == stop_after: signal.raise_signal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        patch.setattr(experiments_run, 'RunRecord', RunRecord)
+        return load_experiment(name)[1](cfg)[0]
+
+@pytest.mark.skipif(os.name == 'nt', reason='signals')
+@pytest.mark.parametrize('name', TINY)
+def test_resumes(name, tmp_path, small_documents):
+    settings, step = TINY[name]
+    if name == 'doclm': settings = dict(settings, data=small_documents)
+    cfg = load_experiment(name)[0](**settings, results=str(tmp_path/'whole'))
+    whole, stopped = train(name, cfg), replace(cfg, results=str(tmp_path/'stopped'))
+    assert len(whole['epochs']['epoch']) > 1, 'too short to be stopped in the second epoch'
+    with pytest.raises(Stopped, match=f'after step {step}'): train(name, stopped, step)
+    with pytest.raises(ValueError, match='not finished'): train(name, stopped)
+    again = json.loads(json.dumps(train(name, replace(stopped, resume=True))))
+    whole = json.loads(json.dumps(whole))
+    timed = {'config', 'environment', 'throughput', 'seconds', 'seconds_per_epoch', 'peak_bytes'}
+    def untimed(o): return {k: untimed(v) for k, v in o.items() if k not in timed} if isinstance(o, dict) else o
+    assert untimed(again) == untimed(whole)
+    assert not list((tmp_path/'stopped').rglob('*.checkpoints'))
+
+@pytest.fixture
+def small_documents(tmp_path):
+    "A folder of short documents of different lengths, in three parts."
+    for i in range(12):
+        path = tmp_path/'documents'/('valid' if i == 10 else 'test' if i == 11 else 'train')/f'{i}.txt'
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(''.join(' ' if j%7 == 3 else chr(97 + (i*j*j + j)%23) for j in range(300 + 137*i)))
+    return str(tmp_path/'documents')
