@@ -66,6 +66,11 @@ class LongRun(Scale):
     checkpoint_every:float = 300. # Seconds between two checkpoints, from which --resume goes on; 0 for none but at Ctrl-C and SIGTERM
     checkpoint_steps:int = 0 # Training steps between two checkpoints; 0 for none by steps
 
+    def check(self):
+        "Refuse what cannot be run"
+        if not self.checkpoint_every>=0: raise ValueError(f'checkpoint_every={self.checkpoint_every}: expected a number of seconds, or 0')
+        check_int('checkpoint_steps', self.checkpoint_steps, minimum=0); check_int('accumulate', self.accumulate)
+
 _scale = asdict(Scale()) # What runs without these settings were
 _same_result = {'attention','seeds','results','resume','track','device',*(f.name for f in fields(LongRun))}-_scale.keys() # Settings that may differ between a run and its continuation
 
@@ -111,7 +116,7 @@ def fit_recorded(
 
 # %% ../../nbs/60_experiments/00_run.ipynb #c1ba5c78
 def check_run(
-    cfg, # Settings with `epochs`, `lr`, `seeds`, `track`, `device` and `results`
+    cfg, # Settings with `epochs`, `lr`, `seeds`, `track`, `device` and `results`, and perhaps those of `LongRun`
 ):
     "Refuse common settings that cannot be run"
     check_int('epochs', cfg.epochs)
@@ -120,8 +125,7 @@ def check_run(
     if not cfg.lr>0: raise ValueError(f'lr={cfg.lr}: expected a number above 0')
     try: torch.empty(1, device=cfg.device)
     except (RuntimeError,AssertionError) as e: raise ValueError(f'device={cfg.device!r} cannot be used: {str(e).splitlines()[0]}') from e
-    if not cfg.checkpoint_every>=0: raise ValueError(f'checkpoint_every={cfg.checkpoint_every}: expected a number of seconds, or 0')
-    check_int('checkpoint_steps', cfg.checkpoint_steps, minimum=0); check_int('accumulate', cfg.accumulate)
+    if isinstance(cfg, LongRun): cfg.check()
     check_writable(cfg.results)
 
 # %% ../../nbs/60_experiments/00_run.ipynb #06d4f4ce

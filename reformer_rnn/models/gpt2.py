@@ -113,6 +113,7 @@ def save_gpt2(
     Path(folder).mkdir(parents=True, exist_ok=True)
     with _no_bars(): base.save_pretrained(folder)
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #c1e9c901
 def check_tokenizer(
     tokenizer, # With `encode` and `decode`
 ): # `tokenizer`
@@ -291,6 +292,7 @@ def fingerprint(
     for k,v in sorted(base.state_dict().items()): h.update(k.encode()); h.update(v.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return h.hexdigest()[:16]
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #a2abfc24
 @patch
 def save(self:RecurrentGPT2,
     folder, # Created if missing
@@ -307,6 +309,7 @@ def save(self:RecurrentGPT2,
     (folder/'recurrence.json').write_text(json.dumps(settings, indent=1))
     return folder
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #710eb228
 @patch(cls_method=True)
 def load(cls:RecurrentGPT2,
     folder, # What `save` has written

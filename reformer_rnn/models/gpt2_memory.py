@@ -65,37 +65,46 @@ class Retrofit(nn.Module):
     def initialise(self, wte):
         "Fit the size of what is added to the embeddings (vocab_sz, d_model)"
 
-    def start(self, state, blocks):
-        "Prepare a window"
-        return SimpleNamespace(state=state, blocks=blocks, kept={}, new={}, hidden=[])
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #16e70470
+@patch
+def start(self:Retrofit, state, blocks):
+    "Prepare a window"
+    return SimpleNamespace(state=state, blocks=blocks, kept={}, new={}, hidden=[])
 
-    def embed(self, ctx, x, past=0, write=True):
-        "Arguments of the model for embedded tokens (b, n, d), of which `past` of the same window are in a cache"
-        return dict(inputs_embeds=x)
+@patch
+def embed(self:Retrofit, ctx, x, past=0, write=True):
+    "Arguments of the model for embedded tokens (b, n, d), of which `past` of the same window are in a cache"
+    return dict(inputs_embeds=x)
 
-    def text(self, ctx, hidden, n):
-        "The hidden states of the n tokens of the text"
-        return hidden
+@patch
+def text(self:Retrofit, ctx, hidden, n):
+    "The hidden states of the n tokens of the text"
+    return hidden
 
-    def after_qkv(self, ctx, i, x, qkv):
-        "Change queries, keys and values of block i, (b, n, 3d), which it made of x"
-        return qkv
+@patch
+def after_qkv(self:Retrofit, ctx, i, x, qkv):
+    "Change queries, keys and values of block i, (b, n, 3d), which it made of x"
+    return qkv
 
-    def before_out(self, ctx, i, x):
-        "Change what the heads of block i found, (b, n, d)"
-        return x
+@patch
+def before_out(self:Retrofit, ctx, i, x):
+    "Change what the heads of block i found, (b, n, d)"
+    return x
 
-    def after_out(self, ctx, i, out):
-        "Change what the attention of block i returns, (b, n, d)"
-        return out
+@patch
+def after_out(self:Retrofit, ctx, i, out):
+    "Change what the attention of block i returns, (b, n, d)"
+    return out
 
-    def remember(self, ctx, output):
-        "The memory for the next window, (b, ...)"
-        return output.last_hidden_state.new_zeros(len(output.last_hidden_state), 0)
+@patch
+def remember(self:Retrofit, ctx, output):
+    "The memory for the next window, (b, ...)"
+    return output.last_hidden_state.new_zeros(len(output.last_hidden_state), 0)
 
-    def inside(self, ctx, state):
-        "The state for the next tokens of the same window, which other tokens reach through the cache"
-        return state
+@patch
+def inside(self:Retrofit, ctx, state):
+    "The state for the next tokens of the same window, which other tokens reach through the cache"
+    return state
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #844cfe69
 class LowRank(Retrofit):
@@ -262,6 +271,7 @@ def keys_values(self:PooledMemory, block, e):
     kv = x @ attn.c_attn.weight[:,d:] + attn.c_attn.bias[d:]
     return [F.pad(o, (0,0,1,0)).unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2) for o in kv.chunk(2, -1)]
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #4ff00c9b
 @patch
 def after_qkv(self:PooledMemory, ctx, i, x, qkv):
     "Keep the queries"
