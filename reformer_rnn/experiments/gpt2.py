@@ -6,7 +6,7 @@
 __all__ = ['OVERLAPS', 'MEMORIES', 'GPT2BaseConfig', 'n_positions', 'wiki_pages', 'gpt2_pages', 'train_gpt2_base', 'gpt2_base',
            'run_gpt2_base', 'GPT2Config', 'matched_size', 'gpt2_model', 'mean_by', 'page_losses', 'bits',
            'paired_bootstrap', 'train_gpt2', 'read_pages', 'gpt2_cost', 'compared', 'gpt2_table', 'gpt2_costs',
-           'plot_gpt2', 'run_gpt2', 'stored_gpt2']
+           'gpt2_answers', 'plot_gpt2', 'run_gpt2', 'stored_gpt2']
 
 # %% ../../nbs/60_experiments/16_gpt2.ipynb #4e4e4f2d
 import json,re,time
@@ -333,6 +333,31 @@ def gpt2_costs(
         rows[name] = {'new parameters': f"{mine[0]['new_parameters']:,}", 'trained bytes/s': f'{trained:,.0f}' if trained else '-', 'ms a window of 8 rows': f"{cost['window_ms']:.1f}",
                       'ms a new byte': f"{cost['generate_ms']:.2f}", 'MiB kept for backward': f"{cost['kept_bytes']/2**20:.1f}", 'bytes of state': f"{cost['state_bytes']:.0f}"}
     return pd.DataFrame(rows).T
+
+# %% ../../nbs/60_experiments/16_gpt2.ipynb #a1dbb68b
+def _sentence(name, interval): return '{}: {:+.4f} [{:+.4f}, {:+.4f}]'.format(name, *interval)
+
+def _sorted_out(words, differences):
+    "Names with intervals below, above, and around zero, as text"
+    groups = [o for o in differences.items() if o[1][2]<0],[o for o in differences.items() if o[1][1]>0],[o for o in differences.items() if o[1][1]<=0<=o[1][2]]
+    return '; '.join(f'{word} {len(o)} of {len(differences)} ({", ".join(_sentence(*x) for x in o)})' for word,o in zip(words, groups) if o)
+
+def gpt2_answers(
+    runs:list, # Records
+    against:str='none-tuned', # Name of the control
+)->list: # Of sentences; differences in bits per byte, with 95 % intervals
+    "What the records say about the three questions"
+    names = list(dict.fromkeys(o['attention'] for o in runs))
+    memories = [o for o in names if 'swapped' in next(r for r in runs if r['attention']==o)['tests']]
+    lines = [f'With the state {how}, the memories are '+_sorted_out(('better in','worse in','undecided in'), {o: compared(runs, (o,how), (o,'carried')) for o in memories})+'.' for how in MEMORIES[1:]]
+    lines.append(f'Against {against}, models are '+_sorted_out(('better:','worse:','undecided:'), {o: compared(runs, (o,'carried'), (against,'carried')) for o in names if o!=against})+'.')
+    total = lambda name,how: np.mean([bits(o) for o in (r['tests'][how] for r in runs if r['attention']==name)])
+    best,rivals = min(memories, key=lambda o: total(o, 'carried')),[o for o in next(r for r in runs if r['attention']==against)['tests'] if o!='carried']
+    lines.append(f'Against {against} that reads more at once or again, the best memory, {best}, is '+_sorted_out(('better:','worse:','undecided:'), {o: compared(runs, (best,'carried'), (against,o)) for o in rivals})+'.')
+    cost = lambda name,key: np.median([o['cost'][key] for o in runs if o['attention']==name])
+    speed = lambda name: np.median([o['throughput']['tokens_per_second'] for o in runs if o['attention']==name])
+    more = ', '.join(f"{o} {cost(o, 'window_ms')/cost(against, 'window_ms'):.2f}, {cost(o, 'generate_ms')/cost(against, 'generate_ms'):.2f}, {speed(against)/speed(o):.2f} and {cost(o, 'kept_bytes')/cost(against, 'kept_bytes'):.2f}" for o in memories)
+    return [*lines, f'Time of a window, of a new byte, of training, and memory for the backward pass, as multiples of {against}: {more}.']
 
 # %% ../../nbs/60_experiments/16_gpt2.ipynb #8ac5a9f0
 def plot_gpt2(
