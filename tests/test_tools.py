@@ -1,8 +1,9 @@
 "The tools report what they are there to report, on a small project of their own."
-import json, shutil, subprocess, sys, venv
+import base64, io, json, shutil, subprocess, sys, venv
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from conftest import ROOT, run
 
 PICTURE = 'iVBORw0KGgo='
@@ -68,6 +69,19 @@ def test_run_nbs_keeps_outputs_of_skipped_cells(project):
     assert outputs() == ['42\n', 'kept', 'kept']
     assert tool('run_nbs.py', project, path, '--flags', 'slow').returncode == 0
     assert outputs() == ['42\n', 'kept', 'from a slow cell\n']
+
+def test_run_nbs_stores_light_pictures(project):
+    path = project/'nbs'/'01_run.ipynb'
+    write_notebook(path, cell('code', 'from PIL import Image\nImage.linear_gradient("L").convert("RGB")'), cell('code', 'Image.new("RGBA", (9,9))'))
+    pictures = lambda: [Image.open(io.BytesIO(base64.b64decode(c['outputs'][0]['data']['image/png']))) for c in json.loads(path.read_text())['cells']]
+    assert tool('run_nbs.py', project, path).returncode == 0
+    few, transparent = pictures()
+    assert few.mode == 'P' and transparent.mode == 'RGBA'
+    difference = max(abs(a - b) for a, b in zip(few.convert('L').tobytes(), Image.linear_gradient('L').tobytes()))
+    assert difference <= 4, 'a picture has other colours'
+    before = path.read_bytes()
+    assert tool('run_nbs.py', project, path).returncode == 0
+    assert path.read_bytes() == before, 'running twice changes pictures'
 
 def test_run_nbs_leaves_a_failing_notebook(project):
     path = project/'nbs'/'01_run.ipynb'
