@@ -52,6 +52,7 @@ experiments = { # Command: (module, configuration, function, one line)
     'gpt2_recall': ('experiments.gpt2_recall', 'GPT2RecallConfig', 'run_gpt2_recall', 'give a small GPT-2 a memory, and ask for a symbol that stood in an earlier window'),
     'gpt2_base': ('experiments.gpt2', 'GPT2BaseConfig', 'run_gpt2_base', 'train a small GPT-2 on the bytes of Wikipedia'),
     'gpt2': ('experiments.gpt2', 'GPT2Config', 'run_gpt2', 'give that GPT-2 a memory, and test it on other pages'),
+    'gpt2_cost': ('experiments.gpt2_cost', 'GPT2CostConfig', 'run_gpt2_cost', 'measure what such a memory costs in time and space'),
     'peers': ('experiments.peers', 'PeersConfig', 'run_peers', 'show the defects of other Reformers, where these are installed'),
     'reformer_speed': ('benchmarks.reformer', 'ReformerSpeedConfig', 'run_reformer_speed', 'measure Reformer layers and stacks, beside reformer-pytorch where it is installed'),
     'linear_speed': ('benchmarks.linear', 'LinearSpeedConfig', 'run_linear_speed', 'measure linear attention, beside fast-transformers where it is installed'),

@@ -278,7 +278,7 @@ def verdict_table(
             claims = {o: f"{pair['RSA-Informer']-pair['Informer']:+.3f}" if (pair := published_pair(published, o)) else '' for o in SOURCES}
             o = paired_difference(runs, BOTH[1]+form, BOTH[0]+form)
             winners = sorted((k for k,f in runs[0]['baselines'].items() if f['mse']<min(means.values())), key=lambda k: runs[0]['baselines'][k]['mse'])
-            rows[name,'last value subtracted' if form else 'as in the papers'] = claims | {
+            rows[name,'last value subtracted' if form else 'values as they are'] = claims | {
                 'here': signed(o) if o else '', 'recurrence is': judge(o), 'lower error': min(means, key=means.get), 'baselines that are better': ', '.join(winners) or 'none'}
     return pd.DataFrame(list(rows.values()), index=pd.MultiIndex.from_tuples(rows, names=('setting','form')) if rows else None)
 

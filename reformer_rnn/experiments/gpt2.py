@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['OVERLAPS', 'MEMORIES', 'GPT2BaseConfig', 'n_positions', 'wiki_pages', 'gpt2_pages', 'train_gpt2_base', 'gpt2_base',
            'run_gpt2_base', 'GPT2Config', 'matched_size', 'gpt2_model', 'mean_by', 'page_losses', 'bits',
-           'paired_bootstrap', 'train_gpt2', 'read_pages', 'gpt2_cost', 'compared', 'gpt2_table', 'gpt2_costs',
-           'gpt2_answers', 'plot_gpt2', 'run_gpt2', 'stored_gpt2']
+           'paired_bootstrap', 'train_gpt2', 'read_pages', 'compared', 'gpt2_table', 'gpt2_answers', 'plot_gpt2',
+           'run_gpt2', 'stored_gpt2']
 
 # %% ../../nbs/60_experiments/16_gpt2.ipynb #4e4e4f2d
 import json,re,time
@@ -18,7 +18,7 @@ import numpy as np,pandas as pd
 import torch
 import torch.nn.functional as F
 
-from ..core import check_choice,check_int,saved_nbytes,seed_everything,select_state,state_nbytes
+from ..core import check_choice,check_int,seed_everything,select_state
 from ..data.documents import Document,Documents
 from ..data.reading import documents_dls
 from ..data.text import Split,read_bytes
@@ -259,9 +259,9 @@ def train_gpt2(
     hows = ('carried','zero','swapped') if model.kind not in ('none','lora') else ('carried','doubled',*OVERLAPS) if model.kind=='none' else ('carried',)
     tests = {how: page_losses(model, pages.test, how, cfg.test_bytes) for how in hows}
     print('  bits per byte: ' + ', '.join(f'{how} {bits(o):.4f}' for how,o in tests.items()), flush=True)
-    return record | dict(tests=tests, new_parameters=sum(p.numel() for p in model.rec.parameters()), cost=gpt2_cost(model, cfg))
+    return record | dict(tests=tests, new_parameters=sum(p.numel() for p in model.rec.parameters()))
 
-# %% ../../nbs/60_experiments/16_gpt2.ipynb #b9dfbb33
+# %% ../../nbs/60_experiments/16_gpt2.ipynb #10bdb828
 def read_pages(
     cfg:GPT2Config, # Settings
     train:Documents, # Training pages
@@ -272,23 +272,6 @@ def read_pages(
         if total>=cfg.train_bytes: break
         docs.append(Document(train[int(i)].name, train[int(i)].data[:cfg.page_bytes])); total += docs[-1].n_bytes
     return Documents(docs)
-
-def gpt2_cost(
-    model:RecurrentGPT2, # The model
-    cfg:GPT2Config, # Settings
-    repeats:int=9, # Of a window; the median counts
-)->dict: # Milliseconds a window of 8 rows and a new byte, and bytes of a row's state and of what one training step of `cfg.bs` rows keeps for its backward pass
-    "Measure what a model costs, with the clock of the processor"
-    draw = lambda *size: torch.randint(256, size, device=cfg.device)
-    x,text,times = draw(8, cfg.window),draw(cfg.bs, cfg.window*cfg.windows),[]
-    kept = saved_nbytes(lambda: model.train()(text), [text,*model.parameters()])
-    model.eval()
-    with torch.no_grad():
-        state = model.step(x)[1]
-        for _ in range(repeats):
-            start = time.process_time(); model.step(x, state); times.append(1e3*(time.process_time()-start))
-        start = time.process_time(); model.generate(x[:1], 2*cfg.window)
-    return dict(window_ms=float(np.median(times)), generate_ms=1e3*(time.process_time()-start)/(2*cfg.window), kept_bytes=kept, state_bytes=state_nbytes(state.memory)//len(x))
 
 # %% ../../nbs/60_experiments/16_gpt2.ipynb #0b016e67
 MEMORIES = 'carried','zero','swapped' # Tests that a state has a part in
@@ -321,20 +304,6 @@ def gpt2_table(
     return pd.DataFrame(rows).T.fillna('')
 
 # %% ../../nbs/60_experiments/16_gpt2.ipynb #3a288b22
-def gpt2_costs(
-    runs:list, # Records
-)->pd.DataFrame: # A row a model
-    "Parameters, times and memory"
-    rows = {}
-    for name in dict.fromkeys(o['attention'] for o in runs):
-        mine = [o for o in runs if o['attention']==name]
-        cost = {k: np.median([o['cost'][k] for o in mine]) for k in mine[0]['cost']}
-        trained = np.median([o['throughput']['tokens_per_second'] for o in mine])
-        rows[name] = {'new parameters': f"{mine[0]['new_parameters']:,}", 'trained bytes/s': f'{trained:,.0f}' if trained else '-', 'ms a window of 8 rows': f"{cost['window_ms']:.1f}",
-                      'ms a new byte': f"{cost['generate_ms']:.2f}", 'MiB kept for backward': f"{cost['kept_bytes']/2**20:.1f}", 'bytes of state': f"{cost['state_bytes']:.0f}"}
-    return pd.DataFrame(rows).T
-
-# %% ../../nbs/60_experiments/16_gpt2.ipynb #a1dbb68b
 def _sentence(name, interval): return '{}: {:+.4f} [{:+.4f}, {:+.4f}]'.format(name, *interval)
 
 def _sorted_out(words, differences):
@@ -346,7 +315,7 @@ def gpt2_answers(
     runs:list, # Records
     against:str='none-tuned', # Name of the control
 )->list: # Of sentences; differences in bits per byte, with 95 % intervals
-    "What the records say about the three questions"
+    "What the records say"
     names = list(dict.fromkeys(o['attention'] for o in runs))
     memories = [o for o in names if 'swapped' in next(r for r in runs if r['attention']==o)['tests']]
     lines = [f'With the state {how}, the memories are '+_sorted_out(('better in','worse in','undecided in'), {o: compared(runs, (o,how), (o,'carried')) for o in memories})+'.' for how in MEMORIES[1:]]
@@ -354,12 +323,9 @@ def gpt2_answers(
     total = lambda name,how: np.mean([bits(o) for o in (r['tests'][how] for r in runs if r['attention']==name)])
     best,rivals = min(memories, key=lambda o: total(o, 'carried')),[o for o in next(r for r in runs if r['attention']==against)['tests'] if o!='carried']
     lines.append(f'Against {against} that reads more at once or again, the best memory, {best}, is '+_sorted_out(('better:','worse:','undecided:'), {o: compared(runs, (best,'carried'), (against,o)) for o in rivals})+'.')
-    cost = lambda name,key: np.median([o['cost'][key] for o in runs if o['attention']==name])
-    speed = lambda name: np.median([o['throughput']['tokens_per_second'] for o in runs if o['attention']==name])
-    more = ', '.join(f"{o} {cost(o, 'window_ms')/cost(against, 'window_ms'):.2f}, {cost(o, 'generate_ms')/cost(against, 'generate_ms'):.2f}, {speed(against)/speed(o):.2f} and {cost(o, 'kept_bytes')/cost(against, 'kept_bytes'):.2f}" for o in memories)
-    return [*lines, f'Time of a window, of a new byte, of training, and memory for the backward pass, as multiples of {against}: {more}.']
+    return lines
 
-# %% ../../nbs/60_experiments/16_gpt2.ipynb #8ac5a9f0
+# %% ../../nbs/60_experiments/16_gpt2.ipynb #b976bbc9
 def plot_gpt2(
     runs:list, # Records
     against:str='none-tuned', # Name of the control
@@ -374,10 +340,10 @@ def plot_gpt2(
             ax.plot(np.arange(len(change))+first, change, color=f'C{i}', lw=1.2, ls='--' if name=='base' else '-', label=name)
         ax.axhline(0, color='grey', lw=.8)
     axs[0].set(xlabel='position in the window', ylabel=f'bits per byte, difference to {against}', xscale='log'); axs[1].set_xlabel('windows before')
-    axs[1].legend(fontsize=7, loc='center left', bbox_to_anchor=(1,.5))
+    if names: axs[1].legend(fontsize=7, loc='center left', bbox_to_anchor=(1,.5))
     return fig
 
-# %% ../../nbs/60_experiments/16_gpt2.ipynb #3bed2e26
+# %% ../../nbs/60_experiments/16_gpt2.ipynb #d914436d
 def run_gpt2(
     cfg:GPT2Config, # Settings
 )->list: # The records of all runs
@@ -389,7 +355,7 @@ def run_gpt2(
     print(f'{len(pages.train)} training pages, {len(pages.test)} test pages')
     gpt2_base(cfg)
     runs,control = run_all(cfg, train_gpt2),'none-tuned' if 'none-tuned' in cfg.attention else cfg.attention[0]
-    print(f'\nBits per byte on {len(pages.test)} pages; differences with 95 % intervals over pages\n{gpt2_table(runs, control).to_string()}\n\n{gpt2_costs(runs).to_string()}')
+    print(f'\nBits per byte on {len(pages.test)} pages; differences with 95 % intervals over pages\n{gpt2_table(runs, control).to_string()}')
     plot_gpt2(runs, control).savefig(Path(cfg.results)/'gpt2.png', dpi=100); plt.close()
     return runs
 
