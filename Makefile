@@ -5,12 +5,12 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 READY := .venv/.ready
 
 # All of this works on small tensors: more threads would only get in each other's way.
-demo test test-newest run: export OMP_NUM_THREADS ?= 1
-demo test test-newest run: export WANDB_MODE ?= offline
+demo test test-newest run reproduce: export OMP_NUM_THREADS ?= 1
+demo test test-newest run reproduce: export WANDB_MODE ?= offline
 # Not for run: there it would keep the pictures out of the notebooks.
-demo test test-newest: export MPLBACKEND ?= Agg
+demo test test-newest reproduce: export MPLBACKEND ?= Agg
 
-.PHONY: help install demo test test-newest export run docs preview clean distclean
+.PHONY: help install demo reproduce test test-newest export run docs preview clean distclean
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -19,6 +19,9 @@ install: $(READY) ## Make .venv with the versions that constraints.txt pins (the
 demo: $(READY) ## Watch three kinds of attention learn to copy, then one learn English, on the CPU
 	$(BIN)/reformer_rnn copy --results results/copy
 	$(BIN)/reformer_rnn charlm --epochs 10 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
+
+reproduce: $(READY) ## Run again what is behind the ledger, for BUDGET minutes (60), and compare; SAMPLE=3 for three at random (SEED=1)
+	$(BIN)/reformer_rnn reproduce --budget $(or $(BUDGET),60) --sample $(or $(SAMPLE),0) --seed $(or $(SEED),0)
 
 test: $(READY) ## Check that package, notebooks, README and site are in step; run every notebook and the tests
 	@$(BIN)/python tools/find_browser.py --install

@@ -59,6 +59,9 @@ experiments = { # Command: (module, configuration, function, one line)
     'brt_speed': ('benchmarks.block_recurrent', 'BRTSpeedConfig', 'run_brt_speed', 'measure block-recurrent models, beside block-recurrent-transformer-pytorch where it is installed'),
     'rem_speed': ('benchmarks.rem', 'RemSpeedConfig', 'run_rem_speed', 'measure recurrence encoding matrices and the layers that use them'),
     'speed': ('benchmarks.attention', 'SpeedConfig', 'run_speed', 'measure time and memory of every attention'),
+    'layers_speed': ('benchmarks.layers', 'LayersSpeedConfig', 'run_layers_speed', 'measure state, time of a token and speed of training for every recurrent layer'),
+    'claims': ('claims.ledger', 'ClaimsConfig', 'run_claims', 'print what was claimed, what was measured, and the verdicts'),
+    'reproduce': ('claims.reproduce', 'ReproduceConfig', 'run_reproduce', 'run stored results again, within a budget of time, and compare'),
 }
 
 def load_experiment(

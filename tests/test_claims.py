@@ -1,0 +1,32 @@
+"The ledger is what the stored results say, on disk and on its page."
+import json
+
+from conftest import ROOT
+
+from reformer_rnn.claims.claim import Results
+from reformer_rnn.claims.ledger import STORED, UPDATE, claims, commands_markdown, counts_markdown, ledger, ledger_changes, source_markdown
+
+RESULTS = Results(ROOT/'nbs')
+ROWS = ledger(RESULTS)
+
+def test_ledger():
+    path = ROOT/'nbs'/STORED
+    stored = json.loads(path.read_text()) if path.exists() else []
+    changes = ledger_changes(stored, ROWS)
+    assert not changes, '\n'.join([*changes, f'if this is right, run: {UPDATE}'])
+
+def shown(name):
+    "The Markdown that a notebook shows."
+    cells = json.loads((ROOT/'nbs'/name).read_text())['cells']
+    return [''.join(o['data']['text/markdown']) for c in cells for o in c.get('outputs', []) if 'text/markdown' in o.get('data', {})]
+
+def check(name, text):
+    differing = sorted(set(text.splitlines()) - set('\n'.join(shown(name)).splitlines()))
+    assert text in shown(name), '\n'.join([f'nbs/{name} does not show:', *differing, f'run: python tools/run_nbs.py nbs/{name}'])
+
+def test_page():
+    "Tables and commands of the page, and the table of the front page."
+    for source in dict.fromkeys(o.source for o in claims):
+        check('claims.ipynb', source_markdown(source, ROWS))
+        check('claims.ipynb', commands_markdown(source, RESULTS))
+    for name in ('claims.ipynb', 'index.ipynb'): check(name, counts_markdown(ROWS))
