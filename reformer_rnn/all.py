@@ -45,6 +45,9 @@ from .data.digits import *
 from .training.tracking import *
 from .training.metrics import *
 from .training.callbacks import *
+from .training.results import *
+from .training.weights_biases import *
+from .training.processes import *
 from .training.snapshots import *
 from .training.checkpoints import *
 from .training.guards import *

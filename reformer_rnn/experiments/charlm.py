@@ -16,7 +16,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 from fastai.callback.core import Callback
-from fastai.callback.training import GradientClip
 
 from ..core import check_choice,check_int,seed_everything
 from ..attention.layer import attention_layers
@@ -52,7 +51,6 @@ class CharLMConfig(LongRun):
     bs:int = 16 # Rows
     epochs:int = 1 # Passes through the training text
     lr:float = 3e-3 # Highest learning rate of the one-cycle schedule
-    clip:float = 0. # Largest norm of the gradient; 0 for no clipping
     carry:bool = False # Carry the state from batch to batch? For attentions with a bounded state: linear, local, retention, gated_linear
     mem_len:int = 0 # Past positions that each layer of xl and rsa-xl remembers, and the window of brt and rsa-brt; 0 for as many as a row has
     eval_mem_len:int = 0 # The same in evaluation, for xl and rsa-xl; 0 for as many as in training
@@ -178,7 +176,7 @@ def train_charlm(
     text,name = load_text(cfg)
     model = charlm_model(cfg, attention)
     dls = text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=4, device=cfg.device, vocab_sz=model.vocab_sz)
-    cbs = [WarnAtFloor(unigram_bits(text.train)*math.log(2), 'a model that knows the frequencies')] + ([GradientClip(cfg.clip)] if cfg.clip else [])
+    cbs = [WarnAtFloor(unigram_bits(text.train)*math.log(2), 'a model that knows the frequencies')]
     if (matrices := attention.startswith('rsa-')): cbs.append(gates := GateRecord())
     record = fit_recorded(lm_learner(dls, model, carry=cfg.carry or attention in whole_models, cbs=cbs), cfg, 'charlm', attention, seed)
     if matrices: record['recurrence'] = gates.rows
@@ -234,7 +232,6 @@ def check_charlm(cfg):
     text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=4)
     if cfg.test and len(text.test)<2: raise ValueError(f'test={cfg.test} leaves {len(text.test)} bytes: expected at least 2')
     for name in ('mem_len','eval_mem_len'): check_int(name, getattr(cfg, name), minimum=0)
-    if not cfg.clip>=0: raise ValueError(f'clip={cfg.clip}: expected a norm above 0, or 0 for no clipping')
     for attention in cfg.attention:
         model = charlm_model(cfg, attention)
         for column in cfg.evaluate:

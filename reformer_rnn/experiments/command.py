@@ -53,6 +53,7 @@ experiments = { # Command: (module, configuration, function, one line)
     'gpt2_base': ('experiments.gpt2', 'GPT2BaseConfig', 'run_gpt2_base', 'train a small GPT-2 on the bytes of Wikipedia'),
     'gpt2': ('experiments.gpt2', 'GPT2Config', 'run_gpt2', 'give that GPT-2 a memory, and test it on other pages'),
     'gpt2_cost': ('experiments.gpt2_cost', 'GPT2CostConfig', 'run_gpt2_cost', 'measure what such a memory costs in time and space'),
+    'results': ('training.results', 'ResultsConfig', 'run_results', 'list, filter, compare and draw stored runs'),
     'peers': ('experiments.peers', 'PeersConfig', 'run_peers', 'show the defects of other Reformers, where these are installed'),
     'reformer_speed': ('benchmarks.reformer', 'ReformerSpeedConfig', 'run_reformer_speed', 'measure Reformer layers and stacks, beside reformer-pytorch where it is installed'),
     'linear_speed': ('benchmarks.linear', 'LinearSpeedConfig', 'run_linear_speed', 'measure linear attention, beside fast-transformers where it is installed'),
@@ -85,7 +86,9 @@ def main(
         sub = commands.add_parser(name, help=line, description=line[0].upper()+line[1:]+'.')
         if name in argv[:1]: config,run = load_experiment(name); add_options(sub, config)
     args = parser.parse_args(argv)
-    try: run(read_options(args, config))
+    try:
+        from reformer_rnn.experiments.run import joined
+        with joined(read_options(args, config)) as cfg: run(cfg)
     except (ValueError,FileNotFoundError,ImportError,FloatingPointError) as e: sys.exit(f'reformer_rnn {args.command}: {e}')
     except KeyboardInterrupt as e: # Ctrl-C, or `Stopped` by a signal after saving
         print(f'reformer_rnn {args.command}: {e or "interrupted"}', file=sys.stderr)

@@ -4,21 +4,25 @@
 
 # %% auto #0
 __all__ = ['parse_attention', 'evaluation_forms', 'ShowEpochs', 'LongRun', 'same_settings', 'run_path', 'run_checkpoint',
-           'fit_recorded', 'check_run', 'kept_run', 'run_all']
+           'fit_recorded', 'check_run', 'kept_run', 'run_all', 'joined']
 
 # %% ../../nbs/60_experiments/00_run.ipynb #13fd5999
-import json,shutil,sys
-from dataclasses import MISSING,asdict,dataclass,fields
+import json,shutil,sys,tempfile
+from contextlib import contextmanager
+from dataclasses import MISSING,asdict,dataclass,fields,replace
 from pathlib import Path
 
 import torch
 from fastai.callback.core import Callback
 from fastai.learner import Learner
+from fastai.torch_core import num_distrib
 
 from ..core import check_choice,check_int
 from ..training.checkpoints import Checkpoint
+from ..training.processes import Processes,from_first,process_group,quiet_others,process_number,several_processes,sum_all
 from ..training.scale import Scale
-from ..training.tracking import RunRecord,check_writable,environment,wandb_callbacks,write_json
+from ..training.tracking import RunRecord,check_writable,environment,write_json
+from ..training.weights_biases import wandb_callbacks,wandb_id
 
 # %% ../../nbs/60_experiments/00_run.ipynb #6ad5dc72
 def parse_attention(
@@ -69,7 +73,7 @@ class LongRun(Scale):
     def check(self):
         "Refuse what cannot be run"
         if not self.checkpoint_every>=0: raise ValueError(f'checkpoint_every={self.checkpoint_every}: expected a number of seconds, or 0')
-        check_int('checkpoint_steps', self.checkpoint_steps, minimum=0); check_int('accumulate', self.accumulate)
+        check_int('checkpoint_steps', self.checkpoint_steps, minimum=0); self.callbacks(1)
 
 _scale = asdict(Scale()) # What runs without these settings were
 _same_result = {'attention','seeds','results','resume','track','device',*(f.name for f in fields(LongRun))}-_scale.keys() # Settings that may differ between a run and its continuation
@@ -104,14 +108,16 @@ def fit_recorded(
     lr=None, # Highest learning rate, or a slice over groups of parameters; None for `cfg.lr`
 )->dict: # The record, to which the experiment adds its results
     "Train with one cycle of the learning rate and write down everything about the run"
-    record,lr = RunRecord(),cfg.lr if lr is None else lr
-    cbs = [record,run_checkpoint(cfg, experiment, attention, seed),*cfg.callbacks(learn.dls.train.bs)]
-    if cfg.track=='wandb':
-        cbs += wandb_callbacks(asdict(cfg) | dict(attention=attention, seed=seed), name=f'{experiment}-{attention}-{seed}', folder=cfg.results)
+    record,lr,processes = RunRecord(),cfg.lr if lr is None else lr,max(1, num_distrib())
+    cbs = [record,run_checkpoint(cfg, experiment, attention, seed),*cfg.callbacks(learn.dls.train.bs//processes)] + [Processes()]*several_processes()
+    if cfg.track=='wandb' and not process_number():
+        cbs += wandb_callbacks(asdict(cfg) | dict(attention=attention, seed=seed), name=f'{experiment}-{attention}-{seed}', folder=cfg.results,
+                               run_id=wandb_id(run_path(cfg, attention, seed, 'wandb-id'), cfg.resume))
     if sys.stdout.isatty(): learn.fit_one_cycle(cfg.epochs, lr, cbs=cbs)
     else:
         with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(cfg.epochs, lr, cbs=cbs+[ShowEpochs()])
-    return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg), environment=environment(cfg.device),
+    learn.throughput.tokens, = map(int, sum_all(learn.throughput.tokens)) # those of all processes
+    return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg), environment=environment(cfg.device) | dict(processes=processes),
                 n_parameters=sum(p.numel() for p in learn.model.parameters()), **record.record, throughput=learn.throughput.record)
 
 # %% ../../nbs/60_experiments/00_run.ipynb #c1ba5c78
@@ -147,7 +153,7 @@ def run_all(
     for seed in cfg.seeds:
         for attention in cfg.attention:
             path = run_path(cfg, attention, seed)
-            record = kept_run(cfg, path)
+            record = from_first(lambda: kept_run(cfg, path))
             print(f'\n{attention}, seed {seed}' + (': kept' if record else ''), flush=True)
             if record is None:
                 record = train(cfg, attention, seed)
@@ -156,3 +162,16 @@ def run_all(
                 print('  {seconds:.0f} s, {tokens_per_second:,.0f} tokens/s'.format(**record['throughput']))
             runs.append(record)
     return runs
+
+# %% ../../nbs/60_experiments/00_run.ipynb #2df28f0a
+@contextmanager
+def joined(
+    cfg, # Settings of an experiment
+):
+    "Join the processes of this run, if there are several, and give each its settings"
+    if num_distrib()>1 and not isinstance(cfg, LongRun): raise ValueError(f'{num_distrib()} processes: there is nothing to share among them here; start it without torchrun or accelerate launch')
+    with process_group(getattr(cfg, 'device', 'cpu')), quiet_others(), tempfile.TemporaryDirectory() as scratch:
+        try: yield replace(cfg, results=scratch) if process_number() else cfg
+        except KeyboardInterrupt as e:
+            if process_number(): sys.exit(getattr(e, 'code', 130)) # the first one says it
+            raise

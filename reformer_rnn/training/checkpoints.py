@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from fastai.callback.core import CancelEpochException
 from fastai.learner import Learner
 from fastai.torch_core import num_distrib
@@ -21,6 +22,7 @@ from fastcore.basics import patch
 
 from ..core import check_int,state_to
 from .callbacks import TemporaryChange
+from .processes import from_first,gather_all,process_number,several_processes
 from .snapshots import list_checkpoints,read_checkpoint,write_checkpoint
 from .tracking import check_writable
 
@@ -152,15 +154,17 @@ def run_facts(
 def differences(
     saved:dict, # `run_facts` of the checkpoint
     own:dict, # `run_facts` of the run
+    there:str='in the checkpoint', # What the first is called
+    here:str='here', # What the second is called
 )->list: # One string for each difference
     "Say what differs between two runs"
     result = []
     for k in dict.fromkeys([*saved, *own]):
         a,b = saved.get(k),own.get(k)
-        if isinstance(a, dict) and isinstance(b, dict): result += [f'{k[:-1]} {o}' for o in differences(a, b)]
-        elif k not in own: result.append(f'{k} is {a!r} in the checkpoint, and there is none here')
-        elif k not in saved: result.append(f'{k} is {b!r} here, and there is none in the checkpoint')
-        elif a!=b: result.append(f'{k} is {a!r} in the checkpoint and {b!r} here')
+        if isinstance(a, dict) and isinstance(b, dict): result += [f'{k[:-1]} {o}' for o in differences(a, b, there, here)]
+        elif k not in own: result.append(f'{k} is {a!r} {there}, and there is none {here}')
+        elif k not in saved: result.append(f'{k} is {b!r} {here}, and there is none {there}')
+        elif a!=b: result.append(f'{k} is {a!r} {there} and {b!r} {here}')
     return result
 
 # %% ../../nbs/50_training/06_checkpoints.ipynb #f7341f71
@@ -202,12 +206,12 @@ def _epochs(self:Checkpoint):
         learn.epoch = epoch
         learn._with_events(learn._do_epoch, 'epoch', CancelEpochException)
     if self.found: self._rewind(); self._restore() # training itself was over
-    elif self.stop: self._mark(); self._save(learn.n_epoch, 0); self._leave()
+    elif self._agree(False): self._mark(); self._save(learn.n_epoch, 0); self._leave()
 
 @patch
 def after_cancel_fit(self:Checkpoint):
     "A callback has ended the training: obey a signal that came meanwhile"
-    if self.stop: self._mark(); self._save(self.learn.n_epoch, 0); self._leave()
+    if self._agree(False): self._mark(); self._save(self.learn.n_epoch, 0); self._leave()
 
 @patch
 def _tidy(self:Checkpoint):
@@ -224,19 +228,38 @@ def _begin(self:Checkpoint):
     self.stack.callback(self._tidy)
     self.facts = run_facts(learn, self.config)
     self.silent = {cb.name: _visible(cb) for cb in learn.cbs if checkpointed_attributes(cb) is None}
-    if self.resume: self.found = self._find()
-    elif list_checkpoints(self.folder): raise ValueError(f'{self.folder} has checkpoints of a run that was not finished: go on with resume, or remove the folder to start anew')
+    _check_processes(self.facts)
+    self.found,self.newest = from_first(self._find)
+    if self.found and process_number(): self.found |= self.found['others'][process_number()-1]
     self.saved_at = time.perf_counter()
     learn.all_batches = self._batches
     self.stack.callback(vars(learn).pop, 'all_batches', None)
     if threading.current_thread() is threading.main_thread():
         for o in (signal.SIGINT,signal.SIGTERM): self.stack.callback(signal.signal, o, signal.signal(o, self._on_signal))
 
+# %% ../../nbs/50_training/06_checkpoints.ipynb #2d3e0b08
+def _check_processes(facts):
+    "Refuse processes that would train different things"
+    first,*others = gather_all(facts)
+    for i,other in enumerate(others, 1):
+        if found := differences(first, other, 'in process 0', f'in process {i}'): raise ValueError(f'the processes do not train the same: {"; ".join(found)}. Start all of them with the same settings and data')
+
+@patch
+def _agree(self:Checkpoint, due):
+    "Is it time to save, or to stop, for any of the processes?"
+    if several_processes():
+        both = torch.tensor([self.stop or 0,int(due)])
+        dist.all_reduce(both, dist.ReduceOp.MAX)
+        stop,due = both.tolist()
+        self.stop = stop or None
+    return bool(due or self.stop)
+
 # %% ../../nbs/50_training/06_checkpoints.ipynb #d5ce6716
 @patch
 def _find(self:Checkpoint):
-    "Read the newest whole checkpoint; None if there never was one"
+    "Read the newest whole checkpoint, with its path; None if there never was one"
     paths,reasons = list_checkpoints(self.folder),[]
+    if paths and not self.resume: raise ValueError(f'{self.folder} has checkpoints of a run that was not finished: go on with resume, or remove the folder to start anew')
     for path in reversed(paths):
         try: saved = read_checkpoint(path)
         except ValueError as e:
@@ -247,9 +270,9 @@ def _find(self:Checkpoint):
         for reason in reasons: print(f'refused: {reason}', flush=True)
         for damaged in paths[paths.index(path)+1:]: os.replace(damaged, damaged.with_name(f'damaged-{damaged.name}-{time.time_ns()}'))
         print(f'going on from {path}: epoch {saved["epoch"]}, step {saved["train_iter"]}', flush=True)
-        self.newest = path
-        return saved
+        return saved,path
     if reasons: raise ValueError(f'no checkpoint in {self.folder} can be used: {"; ".join(reasons)}. Remove the folder to start anew')
+    return None,None
 
 # %% ../../nbs/50_training/06_checkpoints.ipynb #8d670d47
 @patch
@@ -282,19 +305,20 @@ def _rewind(self:Checkpoint):
 def _after_step(self:Checkpoint, iteration):
     "Save if it is time to, and leave if that was asked for"
     learn,passed = self.learn,time.perf_counter()-self.saved_at
-    due = self.every_seconds and passed>=max(self.every_seconds, 50*self.cost)
-    if self.stop or due or (self.every_steps and iteration and learn.train_iter%self.every_steps==0): self._save(learn.epoch, iteration)
+    due = not process_number() and self.every_seconds and passed>=max(self.every_seconds, 50*self.cost) # the clock of the first process
+    if self._agree(bool(due or (self.every_steps and iteration and learn.train_iter%self.every_steps==0))): self._save(learn.epoch, iteration)
     if self.stop: self._leave()
 
 # %% ../../nbs/50_training/06_checkpoints.ipynb #2ccec661
 @patch
 def _tree(self:Checkpoint, epoch, iteration):
-    "Everything that training remembers"
+    "Everything that training remembers; in the first of several processes with what the others have of their own"
     learn,rec = self.learn,self.learn.recorder
     metrics = [{k: v for k,v in vars(o).items() if isinstance(v, (int,float,torch.Tensor))} for o in learn.metrics] if rec.train_metrics else []
-    return dict(facts=self.facts, epoch=epoch, iteration=iteration, train_iter=learn.train_iter, pct_train=learn.pct_train, start=self.start, position=loader_states([learn.dls.train]),
-                random=random_states(learn.model), weights=learn.model.state_dict(), gradients=_gradients(learn.model), optimizer=_optimizer_state(learn.opt),
-                state=getattr(learn.model, 'state', None), callbacks=_callback_states(learn), smooth_loss=dict(count=rec.smooth_loss.count, val=rec.smooth_loss.val), metrics=metrics)
+    own = dict(start=self.start, random=random_states(learn.model), gradients=_gradients(learn.model), state=getattr(learn.model, 'state', None), callbacks=_callback_states(learn), metrics=metrics)
+    common = dict(facts=self.facts, epoch=epoch, iteration=iteration, train_iter=learn.train_iter, pct_train=learn.pct_train, position=loader_states([learn.dls.train]),
+                  weights=learn.model.state_dict(), optimizer=_optimizer_state(learn.opt), smooth_loss=dict(count=rec.smooth_loss.count, val=rec.smooth_loss.val))
+    return common | own | dict(others=gather_all(own)[1:])
 
 @patch
 def _restore(self:Checkpoint):
@@ -321,8 +345,9 @@ def _save(self:Checkpoint, epoch, iteration):
     start,step = time.perf_counter(),self.learn.train_iter
     changed = [f'{cb.name} ({", ".join(k for k,v in _visible(cb).items() if self.silent[cb.name].get(k)!=v)})' for cb in self.learn.cbs if cb.name in self.silent and _visible(cb)!=self.silent[cb.name]]
     if changed: warnings.warn(f'the checkpoints do not hold what these callbacks remember: {"; ".join(changed)}. Let their class name the attributes in `checkpointed`'); self.silent = {}
-    self.failed = None
-    try: self.newest = write_checkpoint(self.folder, step, self._tree(epoch, iteration), self.keep)
+    self.failed,tree = None,self._tree(epoch, iteration)
+    if process_number(): return
+    try: self.newest = write_checkpoint(self.folder, step, tree, self.keep)
     except OSError as e:
         self.failed = f'the checkpoint of step {step} could not be written to {self.folder} ({e.strerror or e}); the last one is {self.newest and self.newest.name}'
         warnings.warn(self.failed)
@@ -332,8 +357,9 @@ def _save(self:Checkpoint, epoch, iteration):
 @patch
 def _on_signal(self:Checkpoint, signum, frame):
     "Finish the step first; at the second signal, leave at once"
-    if self.stop: raise Stopped(f'stopped at once; the last checkpoint is {self.newest}', signum)
-    self.stop = signum
+    if self.stop and not (several_processes() and time.perf_counter()-self.asked<5): raise Stopped(f'stopped at once; the last checkpoint is {self.newest}', signum)
+    again,self.stop,self.asked = self.stop,signum,time.perf_counter() # Ctrl-C reaches several processes twice, once through their launcher
+    if again or process_number(): return
     try: print(f'\n{signal.Signals(signum).name}: finishing this step, or this validation, and saving; once more to stop at once', file=sys.stderr, flush=True)
     except RuntimeError: pass # the signal came in the middle of another print
 

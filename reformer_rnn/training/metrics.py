@@ -23,6 +23,7 @@ def _check_fit(logits, y):
 # %% ../../nbs/50_training/02_metrics.ipynb #19a3f03e
 class MaskedAccuracy(Metric):
     "Share of the scored targets that are predicted right, over the whole set"
+    sums = 'right','scored' # what several processes add up
     def reset(self):
         "Forget all batches"
         self.right,self.scored = 0,0
@@ -56,6 +57,7 @@ def masked_nll(
 # %% ../../nbs/50_training/02_metrics.ipynb #4c4f5375
 class BitsPerToken(Metric):
     "Cross-entropy of the scored targets in bits, over the whole set"
+    sums = 'nll','scored' # what several processes add up
     def reset(self):
         "Forget all batches"
         self.nll,self.scored = 0.,0

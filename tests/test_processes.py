@@ -1,0 +1,56 @@
+"Two processes under torchrun do what one process does, write one record, and go on after a signal."
+import json, os, signal, subprocess, sys, time
+from importlib.util import find_spec
+
+import pytest
+
+SIZES = '--n-bytes 7200 --d-model 16 --n-layers 1 --n-heads 2 --seq-len 32 --bs 4 --carry --epochs 1 --sample 4'
+PROGRAM = [sys.executable, '-c', 'from reformer_rnn.experiments.command import main; main()', 'charlm', *SIZES.split()]
+TORCHRUN = [sys.executable, '-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', '2', '--no-python']
+
+def start(folder, *options, launcher=()):
+    "Start the experiment, alone or through a launcher."
+    env = os.environ | dict(OMP_NUM_THREADS='1')
+    return subprocess.Popen([*launcher, *PROGRAM, '--results', str(folder), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+def finish(process):
+    "What it printed, once it is done."
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return out
+
+def record(folder): return json.loads((folder/'linear-seed0.json').read_text())
+
+def same_curve(a, b, largest):
+    "Do two records hold the same run, up to rounding?"
+    assert a['steps']['step'] == b['steps']['step'] and a['steps']['step'][-1] >= 50
+    for key in ('train_loss', 'lr'): assert max(abs(u-v) for u, v in zip(a['steps'][key], b['steps'][key])) <= largest
+    for key in ('valid_loss', 'bits_per_token'): assert abs(a['epochs'][key][-1]-b['epochs'][key][-1]) <= largest
+    assert abs(a['bits_per_byte']-b['bits_per_byte']) <= largest and a['throughput']['tokens'] == b['throughput']['tokens']
+
+@pytest.mark.skipif(os.name == 'nt', reason='signals')
+def test_two_processes(tmp_path):
+    one, two = start(tmp_path/'one'), start(tmp_path/'two', launcher=TORCHRUN)
+    finish(one)
+    out = finish(two)
+    assert out.count('linear, seed 0\n') == out.count('Bits per byte of the held-out text') == 1, out  # one of them speaks
+    assert sorted(o.name for o in (tmp_path/'two').iterdir()) == ['charlm.png', 'linear-seed0.json']
+    a, b = record(tmp_path/'one'), record(tmp_path/'two')
+    assert (a['environment']['processes'], b['environment']['processes']) == (1, 2)
+    same_curve(a, b, 1e-5)
+
+    stopped = start(tmp_path/'stopped', '--checkpoint-steps', '5', launcher=TORCHRUN)
+    checkpoints = tmp_path/'stopped'/'linear-seed0.checkpoints'
+    while not list(checkpoints.glob('step-*')): time.sleep(.01); assert stopped.poll() is None, stopped.communicate()
+    stopped.send_signal(signal.SIGTERM)  # the launcher passes it on
+    _, err = stopped.communicate(timeout=300)
+    assert stopped.returncode != 0 and err.count('reformer_rnn charlm: stopped by SIGTERM after step') == 1, err
+    assert 'going on from' in finish(start(tmp_path/'stopped', '--resume', launcher=TORCHRUN))
+    same_curve(b, record(tmp_path/'stopped'), 0)
+
+@pytest.mark.skipif(not find_spec('accelerate'), reason='accelerate is not installed')
+def test_accelerate_launch(tmp_path):
+    "`accelerate launch` sets the same variables as torchrun; for several processes on a CPU it wants mpirun, so here it starts one."
+    launcher = [sys.executable, '-m', 'accelerate.commands.accelerate_cli', 'launch', '--cpu', '--num_processes', '1', '--num_machines', '1', '--no_python']
+    finish(start(tmp_path/'launched', launcher=launcher))
+    assert record(tmp_path/'launched')['bits_per_byte'] > 0
