@@ -31,7 +31,7 @@ def lighten(picture):
     image = Image.open(io.BytesIO(base64.b64decode(picture)))
     if image.mode == 'P' or image.convert('RGBA').getextrema()[3][0] < 255: return picture  # done before, or transparent
     file = io.BytesIO()
-    image.convert('RGB').quantize(256, dither=Image.Dither.NONE).save(file, 'PNG', optimize=True)
+    image.convert('RGB').quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, 'PNG', optimize=True)
     return base64.b64encode(file.getvalue()).decode() + '\n'
 
 def lighten_pictures(nb):

@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 from fastai.callback.core import Callback
+from fastai.callback.fp16 import MixedPrecision
 from fastai.callback.schedule import ParamScheduler
 from fastai.learner import Learner
 from fastai.optimizer import RAdam
@@ -109,6 +110,7 @@ class StepSchedule(Callback):
 
 class ClipTensors(Callback):
     "Clip the gradient of each parameter tensor to a norm, each of them alone"
+    order = MixedPrecision.order+1 # after the processes have averaged their gradients
     def __init__(self,
         max_norm:float=1., # Largest norm of a tensor's gradient
     ): self.max_norm = max_norm
