@@ -340,6 +340,7 @@ def plot_gpt2(
             ax.plot(np.arange(len(change))+first, change, color=f'C{i}', lw=1.2, ls='--' if name=='base' else '-', label=name)
         ax.axhline(0, color='grey', lw=.8)
     axs[0].set(xlabel='position in the window', ylabel=f'bits per byte, difference to {against}', xscale='log'); axs[1].set_xlabel('windows before')
+    axs[0].set_ylim(top=min(axs[0].get_ylim()[1], .25)) # a run that diverged would hide all others
     if names: axs[1].legend(fontsize=7, loc='center left', bbox_to_anchor=(1,.5))
     return fig
 
