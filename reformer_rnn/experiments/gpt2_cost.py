@@ -35,6 +35,7 @@ class GPT2CostConfig:
     bs:int = 8 # Rows of a training step, and of a window that is read
     new_bytes:int = 64 # Bytes to write
     rounds:int = 15 # Turns of every model
+    seed:int = 0 # Of weights and bytes
     results:str = 'results/gpt2_cost' # Folder for the JSON file
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
@@ -94,7 +95,7 @@ def run_gpt2_cost(
     for name in ('window','m','windows','bs','new_bytes','rounds'): check_int(name, getattr(cfg, name))
     check_int('windows', cfg.windows, 2)
     path = check_writable(cfg.results)/'gpt2_cost.json'
-    seed_everything(0)
+    seed_everything(cfg.seed)
     models = {name: cost_model(cfg, name) for name in cfg.attention}
     text = torch.randint(256, (cfg.bs,cfg.window*cfg.windows), device=cfg.device)
     kept = {name: saved_nbytes(lambda: model.train()(text), [text,*model.parameters()]) for name,model in models.items()}
