@@ -96,7 +96,7 @@ NOTEBOOKS = { # Folder of records -> notebook that explains them, from the folde
     'copy': '60_experiments/01_copy', 'copy_lr': '60_experiments/01_copy', 'shared_qk': '60_experiments/03_reformer_lm', 'reformer_lm': '60_experiments/03_reformer_lm', 'reformer': '70_benchmarks/02_reformer',
     'linear_copy': '60_experiments/04_linear_copy', 'crossover': '60_experiments/06_crossover', 'digits': '60_experiments/05_digits', 'digits_speed': '60_experiments/05_digits',
     'forecast': '60_experiments/13_forecast_results', 'rsa_xl': '60_experiments/07_rsa', 'rsa_text8': '60_experiments/07_rsa', 'rsa_brt': '60_experiments/07_rsa', 'rem': '70_benchmarks/04_rem', 'forecast_cost': '60_experiments/14_forecast_cost',
-    'documents': '60_experiments/12_documents', 'recall': '60_experiments/10_recall', 'block_recurrent': '70_benchmarks/05_block_recurrent', 'gpt2': '60_experiments/16_gpt2', 'gpt2_recall': '60_experiments/15_gpt2_recall'}
+    'documents': '60_experiments/12_documents', 'recall': '60_experiments/10_recall', 'block_recurrent': '70_benchmarks/05_block_recurrent', 'gpt2': '60_experiments/16_gpt2', 'gpt2_recall': '60_experiments/15_gpt2_recall', 'gpt2_cost': '60_experiments/17_gpt2_cost'}
 
 def notebook_of(claim)->str: # Path of a notebook; empty for claims without records
     "Where the experiment behind a claim is explained"
