@@ -206,4 +206,4 @@ def length_table(
     for kind,key in (('training','lengths'), ('generation','tokens')):
         for o in result[key]: rows.setdefault(f"{o['row']}, {kind}", {})[o['n']] = 1e3*min(o['cpu'])/o.get('steps', o['n'])
     table = pd.DataFrame.from_dict(rows, orient='index')
-    return table.assign(**{'largest/smallest': table.max(1)/table.min(1)}).round(3)
+    return table.assign(**{'largest/smallest': table.max(axis=1)/table.min(axis=1)}).round(3)
