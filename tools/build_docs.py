@@ -18,6 +18,7 @@ from sitebuild.convert import Converter, markdown_cell
 from sitebuild.notebooks import Problems, load
 
 FRONT, FIRST, PAPERS = 'index', 'reading', 'bibliography'  # pages with a task of their own
+START = FIRST, 'claims', 'notation'  # what a reader sees first, in this order, where they are
 PICTURES = '.png', '.jpg', '.jpeg', '.gif', '.svg', '.webp'
 WARNING = re.compile(r'^(?P<path>.+?\.ipynb):(?P<line>\d+): (?:WARNING|ERROR): (?P<text>.*)$')
 
@@ -27,7 +28,7 @@ def stop(problems):
 
 def contents(notebooks):
     "The navigation: the pages in the order of the files, a caption for each folder."
-    order = sorted((nb for nb in notebooks if nb.page != FRONT), key=lambda nb: (nb.page != FIRST, nb.name))
+    order = sorted((nb for nb in notebooks if nb.page != FRONT), key=lambda nb: (START.index(nb.page) if nb.page in START else len(START), nb.name))
     folder = lambda nb: nb.page.rpartition('/')[0]
     for i, (name, group) in enumerate(groupby(order, folder)):
         caption = name.replace('_', ' ').replace('/', ': ').capitalize() or ('Reference' if i else 'Start here')
