@@ -10,7 +10,7 @@ __all__ = ['BRT', 'published', 'COLUMNS', 'helps', 'first', 'brt_claims', 'memor
 from functools import partial
 
 from ..benchmarks.block_recurrent import PAPER_TIMES,length_table
-from .claim import Claim,above_zero,at_least,at_most,below_zero,between,counted,difference,number,over_rounds,over_seeds
+from .claim import Claim,above_zero,at_least,at_most,below_zero,between,counted,difference,over_rounds,over_seeds
 
 # %% ../../nbs/65_claims/04_block_recurrent.ipynb #48d08ae2
 def step_ratio(row, other='Slide:13L'):

@@ -9,7 +9,7 @@ __all__ = ['LINEAR', 'copying', 'linear_claims', 'printed', 'timed', 'quality', 
 # %% ../../nbs/65_claims/02_linear.ipynb #0c25440d
 from functools import partial
 
-from .claim import Claim,Measured,Region,above_zero,at_least,at_most,below_zero,between,difference,mean_of,near,over_rounds,over_seeds,share_of
+from .claim import Claim,Measured,Region,above_zero,at_least,at_most,below_zero,between,difference,mean_of,near,over_rounds,share_of
 from ..experiments.crossover import crossover_interval
 from ..experiments.digits import speed_table
 

@@ -9,7 +9,7 @@ __all__ = ['REPORT', 'claim', 'table', 'reformer_report', 'paper', 'text', 'refo
 # %% ../../nbs/65_claims/01_reformer.ipynb #b911b092
 from functools import partial
 
-from .claim import Claim,above_zero,at_least,at_most,below_zero,between,counted,difference,mean_of,over_rounds,over_seeds,share_of
+from .claim import Claim,at_least,at_most,below_zero,between,counted,difference,mean_of,over_rounds,share_of
 
 # %% ../../nbs/65_claims/01_reformer.ipynb #ed70a6dc
 def stuck(runs):

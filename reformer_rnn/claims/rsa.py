@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from .claim import Claim,above_zero,at_least,at_most,below_zero,between,counted,difference,near,over_rounds,over_seeds,share_of,Measured
+from .claim import Claim,above_zero,at_least,at_most,below_zero,between,counted,difference,over_rounds,over_seeds,share_of,Measured
 from ..experiments.forecast_results import BOTH,SOURCES,paired_difference,published_errors,published_pair
 
 # %% ../../nbs/65_claims/03_rsa.ipynb #485ec85d

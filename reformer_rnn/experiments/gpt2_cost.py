@@ -7,9 +7,8 @@ __all__ = ['GPT2CostConfig', 'cost_model', 'training_step', 'reading', 'writing'
            'cost_ratio', 'cost_table', 'plot_cost']
 
 # %% ../../nbs/60_experiments/17_gpt2_cost.ipynb #9d587bcf
-import json,time
+import time
 from dataclasses import asdict,dataclass
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import torch
 from fastai.callback.core import Callback
 
-from ..core import check_int
+
 from ..attention.lsh import hash_buckets
 from .tracking import check_writable
 
