@@ -83,7 +83,7 @@ def _write_varied(w, n, length):
 # %% ../../nbs/40_data/01_copy.ipynb #5c00bdea
 def varied_copy_sequences(
     n_items:int, # How many sequences
-    length:int, # Total length L, at least 8; half of it or a little more is used
+    length:int, # Total length L, at least 8; the strings and the separator take from half of it to nearly all of it
     vocab_sz:int=11, # Symbols 1..vocab_sz-1 and the separator 0; at least 3
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
 )->torch.Tensor: # LongTensor (n_items, length)

@@ -295,7 +295,7 @@ def verdict_lines(
         lines.append(f'Recurrence, {form}, {len(o)} setting{"s"*(len(o)>1)}: {"; ".join(words)}.')
         claimed = o[(o[SOURCES[0]]!='') & o['recurrence is'].isin(['better','worse'])]
         same = [(a[0]=='-')==(b=='better') for a,b in zip(claimed[SOURCES[0]], claimed['recurrence is'])]
-        if same: lines.append(f'Of the {len(same)} that are decided and for which {SOURCES[0]} report a difference, {sum(same)} have the reported sign.')
+        if same: lines.append(f'Settings that are decided, and for which {SOURCES[0]} report a difference: {len(same)}; with the reported sign: {sum(same)}.')
         beaten = o['baselines that are better'][o['baselines that are better']!='none']
         lines.append(f'Baselines below both models, {form}: '+('; '.join(f'{k[0]} ({v})' for k,v in beaten.items()) or 'none')+'.')
     for name,runs in stored.items():

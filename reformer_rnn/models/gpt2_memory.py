@@ -242,7 +242,7 @@ class PooledMemory(Retrofit):
         m:int=8, # Vectors
         hidden:int=None, # Hidden width of the network; None for d_model
         norm:bool=True, # Normalise what goes into it?
-        carry:bool=True, # A gate between old and new vectors? Without it memory does not survive more windows than were trained
+        carry:bool=True, # A gate between old and new vectors? Without it every window encodes the memory anew
         layers:tuple=None, # Blocks that read the memory; None for all
     ):
         super().__init__(shape, layers)

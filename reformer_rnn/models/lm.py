@@ -37,7 +37,7 @@ class LM(nn.Module):
         attention:str='softmax', # A key of `attention_layers`
         at:dict=None, # Other attention in single blocks, {number: name or (name, options)}, counted from 0
         d_ff:int=None, # Hidden width of the feed-forward halves; default 4 d_model
-        max_len:int=1024, # Longest sequence; learned and axial positions end there, and LSH sizes its buckets by it
+        max_len:int=1024, # Longest sequence; learned and axial positions end there, and hashed attention sizes its buckets by it
         positions='learned', # 'learned', 'axial', 'sinusoidal', a pair (name, options), or None
         tie_weights:bool=False, # Use the embedding as the output layer?
         dropout:float=0., # After the embedding and in every block
