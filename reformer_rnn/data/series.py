@@ -47,6 +47,7 @@ def _read_dates(column, date_format, name):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('error', UserWarning)
+            if pd.api.types.is_numeric_dtype(column): column = column.astype('Int64').astype('string') # such as 2021030117
             dates = pd.DatetimeIndex(pd.to_datetime(column, format=date_format, errors='coerce'))
     except (UserWarning,ValueError,TypeError):
         raise ValueError(f'{name}: the dates, of which the first is {column.iloc[0]!r}, follow no format that can be recognised; give `date_format`, like "%d.%m.%Y %H:%M"') from None

@@ -4,14 +4,15 @@
 
 # %% auto #0
 __all__ = ['PAPER_BITS', 'DocLMConfig', 'load_documents', 'shortened', 'Portions', 'row_arguments', 'WindowLM', 'doclm_model',
-           'doclm_learner', 'evaluate_documents', 'train_doclm', 'document_floors', 'run_doclm', 'check_doclm',
-           'differences', 'shown', 'document_table', 'plot_documents', 'stored_documents', 'beside_paper',
-           'stored_sizes', 'size_table', 'training_gap', 'plot_gap']
+           'doclm_learner', 'evaluate_documents', 'forget_states', 'worth_of_states', 'train_doclm', 'document_floors',
+           'run_doclm', 'check_doclm', 'differences', 'shown', 'document_table', 'plot_documents', 'stored_documents',
+           'beside_paper', 'stored_sizes', 'size_table', 'training_gap', 'plot_gap']
 
 # %% ../../nbs/60_experiments/12_documents.ipynb #36aa799d
 import math
 from dataclasses import dataclass,replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -25,6 +26,7 @@ from fastai.optimizer import Adam
 from fastcore.basics import GetAttr,patch
 
 from ..core import check_choice,check_int,detach_state,seed_everything
+from ..attention.block_recurrent import BlockRecurrentAttention
 from ..data.copy import IGNORE
 from ..data.documents import Documents,read_folder,read_latex,read_packages,read_pg19,train_bpe
 from ..data.reading import DocumentDL,bits_per_byte,documents_dls,word_perplexity
@@ -172,12 +174,14 @@ def doclm_learner(
 def evaluate_documents(
     model:LM, # A trained model
     dl:DocumentDL, # Documents to read, with `resets`
+    n_steps:int=None, # Batches to read; None for all
+    change=None, # What to do to the state after every batch: a function of model and state; None for nothing
 )->list: # One dict for every power of two: `start`, the first distance; `bits`, their sum; `tokens`, how many were predicted
     "Read whole documents with the state carried, and sum up bits by the distance from the beginning"
     bits,tokens = torch.zeros(2, 40, dtype=torch.float64)
     place,state = torch.zeros(dl.bs, dtype=torch.long),None
     with evaluating(model):
-        for ids,rows,y in dl:
+        for ids,rows,y in islice(dl, n_steps):
             if state is not None and rows.any(): state = model.restart(state, rows)
             place[rows.cpu()] = 0
             logits,state = model.step(ids, state)
@@ -186,7 +190,30 @@ def evaluate_documents(
             scored = (y!=IGNORE).flatten().cpu()
             bits.index_add_(0, bins[scored], nll[scored]); tokens.index_add_(0, bins[scored], torch.ones_like(nll[scored]))
             place += ids.shape[1]
+            if change: state = change(model, state)
     return [dict(start=2**i, bits=b.item(), tokens=int(n)) for i,(b,n) in enumerate(zip(bits, tokens)) if n]
+
+# %% ../../nbs/60_experiments/12_documents.ipynb #470edbbc
+def forget_states(
+    model:BlockRecurrentLM, # A model with a recurrent block
+    state, # Its `LMState` at the end of a block of tokens
+):
+    "The state in which the state vectors have seen nothing, and the windows all they had"
+    forgotten = lambda block,o: o._replace(c=block.attention.cell.initial.expand_as(o.c), memory=None) if isinstance(block.attention, BlockRecurrentAttention) else o
+    return state._replace(layers=tuple(forgotten(block, o) for block,o in zip(model.blocks, state.layers)))
+
+def worth_of_states(
+    model:BlockRecurrentLM, # Trained
+    docs:Documents, # To read
+    vocab=None, # As for `DocumentDL`; None for bytes
+    n_blocks:int=1000, # Blocks of tokens to read
+    device:str='cpu', # Where the model is
+)->dict: # Bits per token with the states `carried` and `forgotten`, and how many `tokens` were predicted
+    "Read the beginnings of documents with and without the states"
+    window = model.blocks[0].attention.window
+    both = {name: evaluate_documents(model, DocumentDL(docs, window, len(docs), vocab, device=torch.device(device)), n_blocks, change) for name,change in (('carried',None),('forgotten',forget_states))}
+    tokens = sum(o['tokens'] for o in both['carried'])
+    return {name: sum(o['bits'] for o in parts)/tokens for name,parts in both.items()} | dict(tokens=tokens)
 
 # %% ../../nbs/60_experiments/12_documents.ipynb #f953b947
 def train_doclm(
@@ -205,6 +232,7 @@ def train_doclm(
     places,counts = evaluate_documents(learn.model, dl),dl.counts()
     bits = sum(o['bits'] for o in places)/sum(o['tokens'] for o in places)
     print(f'  {bits_per_byte(bits, counts.tokens, counts.bytes):.4f} bits per byte')
+    if row.startswith('Rec:'): record['states'] = worth_of_states(learn.model, test, vocab, device=cfg.device)
     return record | dict(documents={k: dict(documents=len(o), bytes=o.n_bytes) for k,o in zip(('train','valid','test'), (parts.train,parts.valid,test))}, places=places, counts=counts._asdict(),
                          bits_per_token=bits, bits_per_byte=bits_per_byte(bits, counts.tokens, counts.bytes), word_perplexity=word_perplexity(bits, counts.tokens, counts.words), floors=document_floors(test))
 
