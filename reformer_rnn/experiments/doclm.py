@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['PAPER_BITS', 'DocLMConfig', 'load_documents', 'shortened', 'Portions', 'row_arguments', 'WindowLM', 'doclm_model',
-           'doclm_learner', 'evaluate_documents', 'forget_states', 'worth_of_states', 'train_doclm', 'document_floors',
-           'run_doclm', 'check_doclm', 'differences', 'shown', 'document_table', 'plot_documents', 'stored_documents',
-           'beside_paper', 'stored_sizes', 'size_table', 'training_gap', 'plot_gap']
+           'doclm_learner', 'evaluate_documents', 'forget_states', 'swap_states', 'worth_of_states', 'train_doclm',
+           'document_floors', 'run_doclm', 'check_doclm', 'differences', 'shown', 'document_table', 'plot_documents',
+           'stored_documents', 'beside_paper', 'stored_sizes', 'size_table', 'states_table', 'training_gap', 'plot_gap']
 
 # %% ../../nbs/60_experiments/12_documents.ipynb #36aa799d
 import math
@@ -199,8 +199,19 @@ def forget_states(
     state, # Its `LMState` at the end of a block of tokens
 ):
     "The state in which the state vectors have seen nothing, and the windows all they had"
-    forgotten = lambda block,o: o._replace(c=block.attention.cell.initial.expand_as(o.c), memory=None) if isinstance(block.attention, BlockRecurrentAttention) else o
-    return state._replace(layers=tuple(forgotten(block, o) for block,o in zip(model.blocks, state.layers)))
+    return _change_states(model, state, lambda cell,c: cell.initial.expand_as(c))
+
+def swap_states(
+    model:BlockRecurrentLM, # A model with a recurrent block
+    state, # Its `LMState` at the end of a block of tokens, of several rows
+):
+    "The state in which every row has the state vectors of the row before, and its own windows"
+    return _change_states(model, state, lambda cell,c: c.roll(1, 0))
+
+def _change_states(model, state, change):
+    "The state with other vectors in the recurrent blocks"
+    changed = lambda block,o: o._replace(c=change(block.attention.cell, o.c), memory=None) if isinstance(block.attention, BlockRecurrentAttention) else o
+    return state._replace(layers=tuple(changed(block, o) for block,o in zip(model.blocks, state.layers)))
 
 def worth_of_states(
     model:BlockRecurrentLM, # Trained
@@ -208,12 +219,12 @@ def worth_of_states(
     vocab=None, # As for `DocumentDL`; None for bytes
     n_blocks:int=1000, # Blocks of tokens to read
     device:str='cpu', # Where the model is
-)->dict: # Bits per token with the states `carried` and `forgotten`, and how many `tokens` were predicted
-    "Read the beginnings of documents with and without the states"
+)->dict: # Bits per token with the states `carried`, `forgotten` and `swapped`, and how many `tokens` were predicted
+    "Read the beginnings of documents with their states, without, and with those of other documents"
     window = model.blocks[0].attention.window
-    both = {name: evaluate_documents(model, DocumentDL(docs, window, len(docs), vocab, device=torch.device(device)), n_blocks, change) for name,change in (('carried',None),('forgotten',forget_states))}
-    tokens = sum(o['tokens'] for o in both['carried'])
-    return {name: sum(o['bits'] for o in parts)/tokens for name,parts in both.items()} | dict(tokens=tokens)
+    found = {name: evaluate_documents(model, DocumentDL(docs, window, len(docs), vocab, device=torch.device(device)), n_blocks, change) for name,change in (('carried',None),('forgotten',forget_states),('swapped',swap_states))}
+    tokens = sum(o['tokens'] for o in found['carried'])
+    return {name: sum(o['bits'] for o in parts)/tokens for name,parts in found.items()} | dict(tokens=tokens)
 
 # %% ../../nbs/60_experiments/12_documents.ipynb #f953b947
 def train_doclm(
@@ -232,7 +243,7 @@ def train_doclm(
     places,counts = evaluate_documents(learn.model, dl),dl.counts()
     bits = sum(o['bits'] for o in places)/sum(o['tokens'] for o in places)
     print(f'  {bits_per_byte(bits, counts.tokens, counts.bytes):.4f} bits per byte')
-    if row.startswith('Rec:'): record['states'] = worth_of_states(learn.model, test, vocab, device=cfg.device)
+    if row.startswith('Rec:'): record['states'] = worth_of_states(learn.model, Documents([*parts.valid,*test]), vocab, device=cfg.device)
     return record | dict(documents={k: dict(documents=len(o), bytes=o.n_bytes) for k,o in zip(('train','valid','test'), (parts.train,parts.valid,test))}, places=places, counts=counts._asdict(),
                          bits_per_token=bits, bits_per_byte=bits_per_byte(bits, counts.tokens, counts.bytes), word_perplexity=word_perplexity(bits, counts.tokens, counts.words), floors=document_floors(test))
 
@@ -364,8 +375,16 @@ def size_table(
     for name,runs in sizes.items():
         bits = {row: [o['bits_per_byte'] for o in runs if o['attention']==row] for row in ('Slide:13L','Rec:fixed:skip')}
         c = runs[0]['config']
-        rows[name] = {'window': c['window'], 'states': c['n_states'] or c['window'], 'tokens': f"{c['tokens']:,}"} | {row: shown(o) for row,o in bits.items()} | {'difference': shown(differences(runs, 'Rec:fixed:skip'), '+.3f'), 'seeds': str(len(bits['Rec:fixed:skip']))}
+        rows[name] = {'blocks': c['n_layers'], 'width': c['d_model'], 'window': c['window'], 'states': c['n_states'] or c['window'], 'rate': c['lr'], 'tokens': f"{c['tokens']:,}"} | {row: shown(o) for row,o in bits.items()} | {'difference': shown(differences(runs, 'Rec:fixed:skip'), '+.3f'), 'seeds': str(len(bits['Rec:fixed:skip']))}
     return pd.DataFrame.from_dict(rows, orient='index')
+
+# %% ../../nbs/60_experiments/12_documents.ipynb #d8116ff1
+def states_table(
+    sizes:dict, # Name of the setting -> records
+)->pd.DataFrame: # A row a setting
+    "Bits per token with the states carried, and what is lost when they are forgotten or those of another document, over the seeds"
+    found = {name: [o['states'] for o in runs if 'swapped' in o.get('states', {})] for name,runs in sizes.items()}
+    return pd.DataFrame.from_dict({name: {'carried': shown([o['carried'] for o in own]), 'forgotten': shown([o['forgotten']-o['carried'] for o in own], '+.4f'), 'swapped': shown([o['swapped']-o['carried'] for o in own], '+.4f'), 'tokens': f"{own[0]['tokens']:,}", 'seeds': str(len(own))} for name,own in found.items() if own}, orient='index')
 
 # %% ../../nbs/60_experiments/12_documents.ipynb #33b8c936
 def training_gap(
