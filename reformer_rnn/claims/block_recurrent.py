@@ -10,7 +10,7 @@ __all__ = ['BRT', 'COLUMNS', 'first', 'brt_claims', 'memory', 'recurrent', 'time
 from functools import partial
 
 from ..benchmarks.block_recurrent import PAPER_TIMES,length_table
-from .claim import Claim,above_zero,at_least,at_most,below_zero,between,by_seed,counted,difference,over_rounds,over_seeds
+from .claim import Claim,above_zero,at_least,at_most,below_zero,between,by_seed,counted,difference,over_rounds,over_seeds,paired
 from ..experiments.doclm import PAPER_BITS
 
 # %% ../../nbs/65_claims/04_block_recurrent.ipynb #48d08ae2
@@ -34,14 +34,14 @@ def parameter_ratio(row, other='Slide:13L'):
 
 def gap_changes(small, usual):
     "Recurrent minus sliding at a small window, minus the same at the usual one, seed by seed"
-    gap = lambda runs: {seed: bits-slide for seed,bits in by_seed(runs, 'Rec:fixed:skip', 'bits_per_byte').items() if (slide := by_seed(runs, 'Slide:13L', 'bits_per_byte').get(seed)) is not None}
-    a,b = gap(small),gap(usual)
-    return over_seeds(a[o]-b[o] for o in sorted(a.keys()&b.keys()))
+    def gap(runs):
+        a,b = (by_seed(runs, name, 'bits_per_byte') for name in ('Rec:fixed:skip','Slide:13L'))
+        return {seed: a[seed]-b[seed] for seed in a.keys()&b.keys()}
+    return paired(gap(small), gap(usual))
 
 def changes(runs, usual):
     "Bits of the recurrent model in one setting minus those in the usual one, seed by seed"
-    a,b = by_seed(runs, 'Rec:fixed:skip', 'bits_per_byte'),by_seed(usual, 'Rec:fixed:skip', 'bits_per_byte')
-    return over_seeds(a[o]-b[o] for o in sorted(a.keys()&b.keys()))
+    return paired(*(by_seed(o, 'Rec:fixed:skip', 'bits_per_byte') for o in (runs,usual)))
 
 def recalled(*names, length='256'):
     "Measure: accuracy at a length, over all runs of some models"

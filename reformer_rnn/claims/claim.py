@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Measured', 'Region', 'above_zero', 'below_zero', 'VERDICTS', 'COMMANDS', 'NESTED', 'PLACES', 'Results', 'over_seeds',
-           'over_rounds', 'over_medians', 'share_of', 'counted', 'number', 'by_seed', 'mean_of', 'difference',
+           'over_rounds', 'over_medians', 'share_of', 'counted', 'number', 'by_seed', 'paired', 'mean_of', 'difference',
            'at_least', 'at_most', 'between', 'near', 'verdict', 'Claim', 'command_name', 'option', 'settings_of', 'who',
            'command_lines', 'ledger_row', 'ours_text']
 
@@ -101,6 +101,13 @@ def by_seed(runs, attention, path):
     "Seed -> number, of the runs of one model"
     return {o['seed']: number(o, path) for o in runs if o['attention']==attention}
 
+def paired(
+    a:dict, # Seed -> number
+    b:dict, # The same of another model or setting
+)->Measured: # None without common seeds
+    "One minus the other, seed by seed"
+    return over_seeds(a[o]-b[o] for o in sorted(a.keys()&b.keys()))
+
 def mean_of(
     attention:str, # Name of the model
     path:str, # Of the number
@@ -115,10 +122,7 @@ def difference(
     other_path:str=None, # Of the number of the other; None for the same
 ): # Function of records
     "Measure: one model minus another, or one number minus another of the same model, seed by seed"
-    def measure(runs):
-        a,b = by_seed(runs, attention, path),by_seed(runs, other, other_path or path)
-        return over_seeds(a[o]-b[o] for o in sorted(a.keys()&b.keys()))
-    return measure
+    return lambda runs: paired(by_seed(runs, attention, path), by_seed(runs, other, other_path or path))
 
 # %% ../../nbs/65_claims/00_claim.ipynb #e08e2187
 Region = namedtuple('Region', 'low high words') # Ends, and how the table says it

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from .claim import Claim,Measured,above_zero,at_least,at_most,below_zero,between,by_seed,counted,difference,over_medians,over_rounds,over_seeds,share_of
+from .claim import Claim,Measured,above_zero,at_least,at_most,below_zero,between,by_seed,counted,difference,over_medians,over_rounds,over_seeds,paired,share_of
 from ..experiments.forecast_results import BOTH,SOURCES,paired_difference,published_errors,published_pair
 
 # %% ../../nbs/65_claims/03_rsa.ipynb #485ec85d
@@ -28,9 +28,8 @@ def mean_change(*settings):
 
 def learns_sooner(runs):
     "Mean training loss of the first quarter of the updates in bits, with recurrence minus without, seed by seed"
-    early = lambda name: {o['seed']: np.mean(o['steps']['train_loss'][:len(o['steps']['train_loss'])//4])/np.log(2) for o in runs if o['attention']==name}
-    a,b = early('rsa-xl'),early('xl')
-    return over_seeds(float(a[o]-b[o]) for o in sorted(a.keys()&b.keys()))
+    early = lambda name: {o['seed']: float(np.mean(o['steps']['train_loss'][:len(o['steps']['train_loss'])//4])/np.log(2)) for o in runs if o['attention']==name}
+    return paired(early('rsa-xl'), early('xl'))
 
 def settings_won(*settings):
     "Share of settings in which recurrence lowers the mean error"
