@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from reformer_rnn.experiments import run as experiments_run
-from reformer_rnn.experiments.command import load_experiment
+from reformer_rnn.ledger.command import load_experiment
 from reformer_rnn.training import tracking
 from reformer_rnn.training.checkpoints import Stopped
 
