@@ -53,7 +53,7 @@ QUICK = 'disabled', '401', 'silent', 'read-only home', 'closed disk'
 
 def train(experiment, tmp, situation):
     "Train a small model with tracking; its record, what was printed, and for how long training waited."
-    from reformer_rnn.experiments.command import load_experiment
+    from reformer_rnn.ledger.command import load_experiment
     from reformer_rnn.training import weights_biases
     status, environment, _ = SITUATIONS[situation]
     config, run = load_experiment(experiment)
@@ -77,7 +77,7 @@ def train(experiment, tmp, situation):
         for name in ('LogRun', 'FinishWandb'):
             callback = getattr(weights_biases, name)
             patch.setattr(callback, '__call__', timed(callback.__call__))
-        patch.setattr(sys.modules['reformer_rnn.experiments.run'], 'wandb_callbacks', timed(weights_biases.wandb_callbacks))
+        patch.setattr(sys.modules['reformer_rnn.runs.train'], 'wandb_callbacks', timed(weights_biases.wandb_callbacks))
         stack.enter_context(contextlib.redirect_stdout(out))
         run(config(**EXPERIMENTS[experiment], results=str(results), track='wandb'))
     records = [o for o in results.glob('*-seed0.json')]
@@ -95,7 +95,7 @@ def test_record_is_written(situation, tmp_path):
 @pytest.mark.parametrize('folder', ['results', 'results/wandb'])
 def test_folder_deleted_during_training(folder, tmp_path, monkeypatch):
     "The folder of the run disappears in the middle: it comes again, with the record."
-    from reformer_rnn.training import tracking
+    from reformer_rnn.runs import record as tracking
     after_batch = tracking.RunRecord.after_batch
     def deleting(self):
         after_batch(self)
