@@ -53,10 +53,11 @@ QUICK = 'disabled', '401', 'silent', 'read-only home', 'closed disk'
 
 def train(experiment, tmp, situation):
     "Train a small model with tracking; its record, what was printed, and for how long training waited."
-    from reformer_rnn.ledger.command import load_experiment
+    from reformer_rnn.runs.experiment import find_experiment
     from reformer_rnn.training import weights_biases
     status, environment, _ = SITUATIONS[situation]
-    config, run = load_experiment(experiment)
+    found = find_experiment(experiment)
+    config, run = found.settings, found.run
     results = tmp/'results'
     results.mkdir()
     if situation == 'closed disk': (results/'wandb').touch()  # no folder can be made there
