@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['check_int', 'check_choice', 'check_qkv', 'check_mask', 'seed_everything', 'discrete_choice', 'record_choices',
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'state_nbytes', 'check_writable',
-           'write_json', 'Timing', 'time_calls', 'saved_nbytes']
+           'in_place_of', 'write_json', 'read_json', 'Timing', 'time_calls', 'saved_nbytes']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import json,os,random,threading,time
-from contextlib import contextmanager
+from contextlib import contextmanager,suppress
 from numbers import Integral
 from pathlib import Path
 from statistics import median
@@ -147,6 +147,13 @@ def state_nbytes(state)->int: # Bytes
     return sum(sizes)
 
 # %% ../nbs/00_core.ipynb #8efcf549
+def _remove_left_over(folder):
+    "Remove temporary files that are older than a minute: nobody writes for so long"
+    for pattern in ('.probe-*','.*.json.[0-9]*','.*.png.[0-9]*'):
+        for o in folder.glob(pattern):
+            with suppress(FileNotFoundError): # another process removes them as well
+                if time.time()-o.stat().st_mtime>60: o.unlink()
+
 def check_writable(
     folder, # Where results are to go; created if missing
 )->Path: # The folder
@@ -156,6 +163,7 @@ def check_writable(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch(); probe.unlink()
+        _remove_left_over(folder)
     except OSError as e:
         raise ValueError(f'cannot write into the folder {folder} ({e.strerror}): choose another one') from e
     return folder
@@ -168,22 +176,52 @@ def _plain(o):
     raise TypeError(f'cannot store a {type(o).__name__} in JSON: {o!r}')
 
 # %% ../nbs/00_core.ipynb #346ffd2d
+@contextmanager
+def in_place_of(
+    path, # File to write; an older one is replaced, and a missing folder is made
+): # A temporary file beside it, open for bytes
+    "Write a file so that it is either complete or untouched, or raise `ValueError`"
+    path = Path(path)
+    temp = path.with_name(f'.{path.name}.{os.getpid()}')
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(temp, 'wb') as f:
+            yield f
+            f.flush(); os.fsync(f.fileno())
+        os.replace(temp, path)
+    except OSError as e: raise ValueError(f'cannot write {path} ({e.strerror or e}): choose another folder') from e
+    finally:
+        with suppress(OSError): temp.unlink()
+
+# %% ../nbs/00_core.ipynb #c3974041
 def write_json(
-    path, # File to write; an older one is replaced
+    path, # File to write; an older one is replaced, and a missing folder is made
     obj, # Dicts, lists, strings, numbers (also those of NumPy and PyTorch), paths
 )->Path: # The file
     "Write `obj` so that the file is either complete or untouched, or raise `ValueError`"
     path = Path(path)
     text = json.dumps(obj, indent=1, default=_plain)
-    temp = path.with_name(f'.{path.name}.{os.getpid()}')
-    try:
-        with open(temp, 'w', encoding='utf-8') as f:
-            f.write(text); f.flush(); os.fsync(f.fileno())
-        os.replace(temp, path)
-    except OSError as e: raise ValueError(f'cannot write {path} ({e.strerror}): choose another folder') from e
-    finally:
-        if temp.exists(): temp.unlink()
+    with in_place_of(path) as f: f.write(text.encode())
     return path
+
+# %% ../nbs/00_core.ipynb #a3254dce
+def read_json(
+    path, # A file
+    needs:dict=None, # Name -> type: what must be in it, such as `{'config': dict}`
+)->dict:
+    "Read a file with a JSON object, or raise `ValueError` that names the file and what is wrong"
+    path,needs = Path(path),needs or {}
+    try: found = json.loads(path.read_bytes().decode('utf-8'))
+    except FileNotFoundError: raise FileNotFoundError(f'there is no file {path}') from None
+    except OSError as e: raise ValueError(f'{path} cannot be read ({e.strerror})') from e
+    except UnicodeDecodeError as e: raise ValueError(f'{path} is not UTF-8: byte {e.start:,} is 0x{e.object[e.start]:02x}') from None
+    except RecursionError: raise ValueError(f'{path} is nested too deeply to be read') from None
+    except ValueError as e: raise ValueError(f'{path} is not JSON: {e}') from None
+    if not isinstance(found, dict): raise ValueError(f'{path} holds a {type(found).__name__}: expected an object, {{...}}')
+    for name,kind in needs.items():
+        if name not in found: raise ValueError(f'{path} has no {name!r}; it has {", ".join(found) or "nothing"}')
+        if not isinstance(found[name], kind): raise ValueError(f'{path}: {name!r} is a {type(found[name]).__name__}, expected a {kind.__name__}')
+    return found
 
 # %% ../nbs/00_core.ipynb #6f342d3e
 class Timing:
