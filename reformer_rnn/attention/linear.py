@@ -137,7 +137,8 @@ class _CausalLinear(torch.autograd.Function):
                 after[rows] = _add_up(sums, start)[-1].view_as(after[rows])
                 if len(o)>1 or start is not None: numden.baddbmm_(Q, sums[:-1].flatten(0, 1))
                 numden = numden.view(*o.shape[:-1], dv+1)
-                check_denominators(numden[...,dv:], _cut(positive, rows, part, C) if isinstance(positive, torch.Tensor) else positive)
+                seen = _cut(positive, rows, part, C) if isinstance(positive, torch.Tensor) else positive
+                check_denominators(numden[...,dv:], seen)
                 d.copy_(numden[...,dv:]).masked_fill_(d==0, 1.) # nothing to attend: output zero
                 torch.div(numden[...,:dv], d, out=o)
         ctx.save_for_backward(q, k, v, S, whole, den, *states[:-1])
@@ -232,12 +233,10 @@ def check_denominators(
 ):
     "Refuse sums below zero, which only a wrong feature map gives, and positive ones that have vanished"
     if not values_known(den): return
-    info = torch.finfo(den.dtype)
-    least = info.tiny/info.eps # below, products that count may have been rounded to zero
-    if (den<least if positive is True else den<0).any():
-        return _refuse_denominators(den[den<least if positive is True else den<0].min().item(), den.dtype)
-    if isinstance(positive, torch.Tensor) and ((den<least) & positive).any():
-        _refuse_denominators(den[((den<least) & positive)].min().item(), den.dtype)
+    least = 1e4*torch.finfo(den.dtype).tiny # smaller products are rounded; what gradients divide by has room above them
+    bad = den<(least if positive is True else 0)
+    if isinstance(positive, torch.Tensor): bad = bad | ((den<least) & positive)
+    if bad.any(): _refuse_denominators(den[bad].min().item(), den.dtype)
 
 def _refuse_denominators(value, dtype):
     "Say what is wrong with such a sum"
