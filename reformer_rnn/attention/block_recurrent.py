@@ -158,6 +158,7 @@ class TwoWayAttention(SlidingAttention):
 @register_attention('block_recurrent')
 class BlockRecurrentAttention(TwoWayAttention):
     "The recurrent layer of the Block-Recurrent Transformer (Hutchins et al. 2022, section 3)"
+    counts_padding = True
     def __init__(self,
         d_model:int, # Width of input, output and states
         n_heads:int, # Number of heads
