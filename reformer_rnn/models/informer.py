@@ -75,7 +75,7 @@ def mixed_attention(
     "Self-attention whose output rows hold successive positions of one head, as in the code of Zhou et al. (2021)"
     layer.check(x, None, None)
     out,_ = layer.attend(*layer.project(x), state=None, mask=None)
-    return layer.to_out(out.reshape(*x.shape[:2], -1))
+    return layer.to_out(out.reshape(*x.shape[:2], layer.n_heads*layer.d_head))
 
 # %% ../../nbs/30_models/05_informer.ipynb #be6ac71a
 class ForecastBlock(PostNormBlock):
