@@ -89,7 +89,8 @@ def hide_padding(
 # %% ../nbs/00_core.ipynb #7a4f9255
 def _transforms()->list:
     "The transforms of `torch.func` that are at work, outermost first"
-    return [] if torch.compiler.is_compiling() else [o.key() for o in get_interpreter_stack() or ()]
+    stack = None if torch.compiler.is_compiling() else get_interpreter_stack()
+    return [o.key() for o in stack] if stack else []
 
 def values_known(
     *tensors, # What is to be looked at
@@ -187,7 +188,7 @@ def state_to(state, device):
 
 def own_state(state):
     "A state that can be trained on: tensors made under `inference_mode` are copied where they cannot be used"
-    if torch.compiler.is_compiling() or torch.is_inference_mode_enabled(): return state
+    if not torch.is_grad_enabled() or torch.is_inference_mode_enabled() or torch.compiler.is_compiling(): return state
     return map_state(lambda t: t.clone() if t.is_inference() else t, state)
 
 def cast_state(
@@ -195,6 +196,7 @@ def cast_state(
     dtype:torch.dtype, # In which the layer computes
 ):
     "A state in the type of its layer, which may have changed since; integers and booleans stay"
+    if isinstance(state, tuple) and getattr(state[0], 'dtype', None)==dtype: return state # nothing has changed
     return map_state(lambda t: t.to(dtype) if t.is_floating_point() else t, state)
 
 def state_nbytes(state)->int: # Bytes

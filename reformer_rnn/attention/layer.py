@@ -8,8 +8,6 @@ __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'register_attention
            'check_same']
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
-from contextlib import nullcontext
-
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
@@ -155,8 +153,8 @@ def sdpa(
     **kwargs, # `attn_mask`, `is_causal`, `scale`
 )->torch.Tensor: # (b, h, n, dv)
     "PyTorch's `scaled_dot_product_attention`, by its plain kernel inside a transform"
-    with sdpa_kernel(SDPBackend.MATH) if in_transform() else nullcontext():
-        return F.scaled_dot_product_attention(q, k, v, **kwargs)
+    if not in_transform(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
+    with sdpa_kernel(SDPBackend.MATH): return F.scaled_dot_product_attention(q, k, v, **kwargs)
 
 # %% ../../nbs/10_attention/00_layer.ipynb #bf1e36d9
 class QKVAttention(AttentionLayer):
