@@ -4,16 +4,18 @@
 
 # %% auto #0
 __all__ = ['check_int', 'check_choice', 'check_qkv', 'check_mask', 'hide_padding', 'values_known', 'in_transform',
-           'ordinary_only', 'refuse_transforms', 'seed_everything', 'discrete_choice', 'record_choices',
-           'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
-           'state_nbytes', 'Movable', 'check_writable', 'in_place_of', 'write_json', 'read_json', 'Timing',
-           'time_calls', 'saved_nbytes']
+           'ordinary_only', 'seed_everything', 'discrete_choice', 'record_choices', 'repeat_choices', 'map_state',
+           'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state', 'state_nbytes', 'Movable',
+           'check_writable', 'in_place_of', 'write_json', 'read_json', 'import_modules', 'Timing', 'time_calls',
+           'saved_nbytes']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import json,os,random,threading,time
 from contextlib import contextmanager,suppress
+from importlib import import_module
 from numbers import Integral
 from pathlib import Path
+from pkgutil import walk_packages
 from statistics import median
 
 import torch
@@ -110,15 +112,6 @@ def in_transform()->bool:
 def ordinary_only()->bool:
     "Must a call be made of ordinary operations? While exporting, and inside a transform"
     return _is_exporting() or in_transform()
-
-def refuse_transforms(
-    name:str, # What cannot be transformed, for the message
-    instead:str, # What to do
-):
-    "Raise `RuntimeError` inside `torch.func` and forward-mode differentiation"
-    if not in_transform(): return
-    at_work = [o.name.lower() for o in _transforms()] or ['forward mode']
-    raise RuntimeError(f'{name} does not work inside torch.func ({", ".join(at_work)}): {instead}')
 
 # %% ../nbs/00_core.ipynb #23332de7
 def seed_everything(
@@ -321,6 +314,15 @@ def read_json(
         if name not in found: raise ValueError(f'{path} has no {name!r}; it has {", ".join(found) or "nothing"}')
         if not isinstance(found[name], kind): raise ValueError(f'{path}: {name!r} is a {type(found[name]).__name__}, expected a {kind.__name__}')
     return found
+
+# %% ../nbs/00_core.ipynb #5dc92e88
+def import_modules(
+    package:str, # Name of a package, as in 'reformer_rnn.attention'
+)->dict: # Name -> module, in alphabetical order
+    "Import every module of a package and those below it, except for private ones"
+    found = walk_packages(import_module(package).__path__, package+'.')
+    names = sorted(o.name for o in found if not o.ispkg and not o.name.rpartition('.')[2].startswith('_'))
+    return {name: import_module(name) for name in names}
 
 # %% ../nbs/00_core.ipynb #6f342d3e
 class Timing:
