@@ -220,7 +220,7 @@ def _seal(folder):
 def _listed(folder):
     "Name -> checksum of the files that were written together; None if nobody says"
     try: found = json.loads((folder/MANIFEST).read_bytes())
-    except FileNotFoundError: return None
+    except (FileNotFoundError,NotADirectoryError): return None
     except (OSError,ValueError) as e: raise ValueError(f'{folder/MANIFEST} is damaged ({e})') from None
     if isinstance(found, dict) and all(isinstance(o, str) for o in found.values()): return found
     raise ValueError(f'{folder/MANIFEST} is damaged: expected the checksums of files by their names')

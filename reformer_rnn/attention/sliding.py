@@ -155,7 +155,9 @@ def restart(self:SlidingAttention,
 # %% ../../nbs/10_attention/12_sliding.ipynb #43abc81d
 def check_rows(rows, b):
     "Refuse anything but a boolean for each row"
-    if rows.dtype!=torch.bool or tuple(rows.shape)!=(b,): raise ValueError(f'rows have shape {tuple(rows.shape)} and dtype {rows.dtype}: expected torch.bool of shape {(b,)}, True for the rows that begin a new text')
+    if isinstance(rows, torch.Tensor) and rows.dtype==torch.bool and tuple(rows.shape)==(b,): return
+    given = f'have shape {tuple(rows.shape)} and dtype {rows.dtype}' if isinstance(rows, torch.Tensor) else f'are a {type(rows).__name__}'
+    raise ValueError(f'rows {given}: expected torch.bool of shape {(b,)}, True for the rows that begin a new text')
 
 def replace_rows(
     old, # A named tuple of tensors, batch first, or None
