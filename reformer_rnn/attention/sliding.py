@@ -149,6 +149,7 @@ def restart(self:SlidingAttention,
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     check_rows(rows, len(state.k))
     return replace_rows(state, self.nothing(state.k, state.v, self.reach), rows)
 
@@ -209,6 +210,7 @@ def restart(self:RSASlidingAttention,
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     local = SlidingAttention.restart(self, state.local, rows)
     return RSASlidingState(local, tuple(o.masked_fill(rows.view(-1, *[1]*(o.ndim-1)), 0.) for o in state.sums))
 
@@ -227,9 +229,12 @@ def keep_blocks(k, v, real, window):
     return k[:,:,done:].clone(),v[:,:,done:].clone(),None if real is None else real[:,done:].clone()
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #3155c640
-def check_block_keys(state, window):
-    "Refuse a state that does not fit the blocks of this layer"
+def check_block_keys(state, window, sizes):
+    "Refuse a state that does not fit the blocks of this layer, whose keys have the sizes (b, h, d)"
+    b,h,d = sizes
     n = state.k.shape[2]
+    expected = b,h,n,d
+    if tuple(state.k.shape)!=expected: raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}: expected {expected}; it comes from a layer of other sizes, or from another batch')
     if not window<=n<2*window: raise ValueError(f'the state holds {n} keys: expected {window} to {2*window-1}, those of a block of {window} and of the incomplete one after it')
 
 def check_block_end(state, window):
