@@ -198,13 +198,13 @@ def gpt2_base(
 
 def run_gpt2_base(
     cfg:GPT2BaseConfig, # Settings
-):
+)->list: # Its record
     "Make the base unless it is there, and say where"
     for name in ('window','m','base_steps','base_bs'): check_int(name, getattr(cfg, name))
     cfg.check(); check_choice('track', cfg.track, ('local','wandb'))
     base = gpt2_base(cfg)
     print(f'A GPT-2 of {sum(p.numel() for p in base.parameters()):,} parameters in {cfg.base}')
-    return base
+    return [_base_record(Path(cfg.base))]
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #bd104e18
 @dataclass
