@@ -191,9 +191,10 @@ class StateMemory(NamedTuple):
 @patch
 def weights_mark(self:StateCell)->int: # None if nobody can say
     "A number that is another one after a change of the weights that `project` uses, or of the precision in which it computes"
-    device = self.ids.device.type
-    precision = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
-    try: return hash((str(precision),*((o.data_ptr(),o._version) for o in (self.ids,self.norm.weight,*self.to_qkv.parameters()))))
+    ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias
+    device = ids.device.type
+    precision = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else None
+    try: return hash((precision,ids.data_ptr(),ids._version,norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,bias is not None and (bias.data_ptr(),bias._version)))
     except RuntimeError: return None # weights of inference mode and of `torch.func` have no versions
 
 @patch
@@ -202,7 +203,7 @@ def usable(self:StateCell, memory)->bool:
     if not isinstance(memory, StateMemory) or not (memory.k.requires_grad or not torch.is_grad_enabled()): return False
     if torch.compiler.is_compiling(): return True
     mark = self.weights_mark()
-    return mark is not None and bool((memory.mark==mark).all())
+    return mark is not None and memory.mark.tolist()==[mark]*len(memory.mark)
 
 @patch
 def remember(self:StateCell, c, projected=None)->StateMemory:
