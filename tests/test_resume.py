@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 import pytest
 
 from reformer_rnn.runs import train as runs_train
-from reformer_rnn.ledger.command import experiments, load_experiment
 from reformer_rnn.papers.gpt2.recall import seeded_base
+from reformer_rnn.runs.experiment import commands, find_experiment
 from reformer_rnn.runs import record
 from reformer_rnn.training.checkpoints import Stopped
 
@@ -37,15 +37,15 @@ def train(name, cfg, stop_after=0):
     seeded_base.__defaults__[0].clear()  # as in a new process
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         patch.setattr(runs_train, 'RunRecord', RunRecord)
-        return load_experiment(name)[1](cfg)[0]
+        return find_experiment(name).run(cfg)[0]
 
 def test_every_experiment_that_resumes_has_settings_here():
-    able = {name for name in experiments if 'resume' in {f.name for f in fields(load_experiment(name)[0])}}
+    able = {name for name in commands() if 'resume' in {f.name for f in fields(find_experiment(name).settings)}}
     assert able == {name.partition(',')[0] for name in TINY}
 
 def places(name, folder):
     "Where an experiment puts its results."
-    names = {f.name for f in fields(load_experiment(name)[0])}
+    names = {f.name for f in fields(find_experiment(name).settings)}
     return {k: v for k, v in dict(results=str(folder), base=str(folder/'base')).items() if k in names}
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
@@ -54,7 +54,7 @@ def test_resumes(name, tmp_path, small_documents):
     settings, step = TINY[name]
     name = name.partition(',')[0]
     if name == 'doclm': settings = dict(settings, data=small_documents)
-    cfg = load_experiment(name)[0](**settings, **places(name, tmp_path/'whole'))
+    cfg = find_experiment(name).settings(**settings, **places(name, tmp_path/'whole'))
     whole, stopped = train(name, cfg), replace(cfg, **places(name, tmp_path/'stopped'))
     assert len(whole['epochs']['epoch']) > 1, 'too short to be stopped in the second epoch'
     with pytest.raises(Stopped, match=f'after step {step}'): train(name, stopped, step)
