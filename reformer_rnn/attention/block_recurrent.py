@@ -248,7 +248,8 @@ def attend(self:BlockRecurrentAttention, q, k, v, q2, state, mask):
 @patch
 def follow(self:BlockRecurrentAttention, state, dtype):
     "The state in the type of the layer; its vectors are in that of the weights, also under autocast"
-    return state._replace(c=state.c.to(self.cell.initial.dtype), memory=cast_state(state.memory, dtype))
+    return state._replace(c=state.c.to(self.cell.initial.dtype), k=state.k.to(dtype), v=state.v.to(dtype),
+                          memory=cast_state(state.memory, dtype))
 
 @patch
 def begin(self:BlockRecurrentAttention, k, v):
