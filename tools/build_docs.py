@@ -12,7 +12,7 @@ from pathlib import Path
 from nbdev.config import get_config
 from nbdev.doclinks import nbglob
 
-from sitebuild import api, html
+from sitebuild import agreement, api, html
 from sitebuild.citations import Bibliography
 from sitebuild.convert import Converter, markdown_cell
 from sitebuild.notebooks import Problems, load
@@ -81,7 +81,8 @@ def build(cfg, folder):
     stop(problems)
 
     bibliography = Bibliography(pages[PAPERS], problems)
-    converter = Converter(notebooks, api.index(notebooks, problems), bibliography, cfg, problems)
+    library, package = api.Library(notebooks, problems), agreement.Package(cfg.lib_path)
+    converter = Converter(notebooks, library, package, bibliography, cfg, problems)
     source, site = folder/'source', folder/'site'
     places = write_sources(notebooks, converter, cfg, source)
     bibliography.check()
@@ -93,6 +94,7 @@ def build(cfg, folder):
     (site/'.nojekyll').touch()
     html.lighten(site)
     problems += html.faults(site)
+    agreement.check(site, notebooks, library, package, problems)
     stop(problems)
     return site
 
@@ -105,10 +107,11 @@ def differences(site, docs):
 if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--check', action='store_true', help='only say whether docs/ is in step')
+    parser.add_argument('--out', type=Path, help='build into this folder instead of docs/')
     args = parser.parse_args()
 
     cfg = get_config()
-    docs = cfg.doc_path
+    docs = args.out or cfg.doc_path
     with tempfile.TemporaryDirectory() as folder:
         site = build(cfg, Path(folder).resolve())
         changed = differences(site, docs)

@@ -13,6 +13,7 @@ CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attribut
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
 WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
+REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
 
 def callouts(text):
@@ -28,25 +29,28 @@ def png_width(data):
     head = base64.b64decode(''.join(data.get('image/png', ''))[:64])
     return int.from_bytes(head[16:20], 'big')
 
+def headed(cell):
+    "Does the reference of a page begin with this cell?"
+    return cell.cell_type == 'markdown' and REFERENCE.search(rewrite(cell.source, fence=lambda piece: ''))
+
 def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
 
 class Converter:
     "What is known of all notebooks, to convert each of them; what is wrong goes to `problems`."
-    def __init__(self, notebooks, found, bibliography, cfg, problems):
-        self.notebooks, self.found, self.bibliography, self.cfg, self.problems = notebooks, found, bibliography, cfg, problems
+    def __init__(self, notebooks, library, package, bibliography, cfg, problems):
+        self.notebooks, self.library, self.package, self.bibliography = notebooks, library, package, bibliography
+        self.cfg, self.problems = cfg, problems
         self.root = cfg.config_path.resolve()
         self.by_path = {nb.path.resolve(): nb for nb in notebooks}
-        self.lines = {}
 
     def repository(self, name): return f'{self.cfg.git_url}/blob/{self.cfg.branch}/{name}'
 
     def source(self, o):
         "The address of the code of a definition."
-        path = self.cfg.lib_path.resolve()/(o.module.replace('.', '/') + '.py')
-        if path not in self.lines: self.lines[path] = api.line_numbers(path.read_text()) if path.exists() else {}
-        line = self.lines[path].get(o.name)
-        if not line: self.problems.add(o.place, f'`{o.name}` is not in {path.relative_to(self.root)}; run `make export`')
-        return f'{self.repository(path.relative_to(self.root).as_posix())}#L{line}'
+        path = self.package.path(o.module).relative_to(self.root)
+        line, _ = self.package.definitions(o.module).get(o.name, (0, ''))
+        if not line: self.problems.add(o.place, f'`{o.name}` is not in {path}; run `make export`')
+        return f'{self.repository(path.as_posix())}#L{line}'
 
     @cached_property
     def elsewhere(self):
@@ -55,12 +59,15 @@ class Converter:
         urls = {name: url[0] if isinstance(url, tuple) else url for name, url in NbdevLookup().syms.items()}
         return {name: url for name, url in urls.items() if not url.startswith(own)}
 
-    def symbol(self, nb, code):
+    def symbol(self, nb, place, code):
         "A piece of inline `code`, linked to its definition if it names one."
         if not (named := SYMBOL.fullmatch(code)): return code
         name = named[1].removeprefix(f'{self.cfg.lib_name}.')
-        if o := self.found.get(name) or self.found.get(name.rpartition('.')[2] if '.' in name and name not in self.found else ''):
-            href = nb.link(f'{o.page}.html#{o.anchor}')
+        found = self.library.find(name, nb.module)
+        if len(found) > 1:
+            modules = ' and '.join(o.module for o in found)
+            self.problems.add(place, f'`{name}` is defined in {modules}; say which, as in `{found[0].module}.{name}`')
+        if found: href = nb.link(f'{found[0].page}.html#{found[0].anchor}')
         # A plain lower-case word is more often a variable than another library's function.
         elif re.search(r'[A-Z_(]', code): href = self.elsewhere.get(name)
         else: href = None
@@ -90,7 +97,7 @@ class Converter:
         text = ATTRIBUTES.sub('', callouts(text))
         text = rewrite(text, link=lambda piece: self.link(nb, place, piece))
         if nb is self.bibliography.notebook: return self.bibliography.render(text)
-        return rewrite(self.bibliography.link(text, nb, place), code=lambda piece: self.symbol(nb, piece))
+        return rewrite(self.bibliography.link(text, nb, place), code=lambda piece: self.symbol(nb, place, piece))
 
     def top(self, nb):
         "The title of a page, its description, and where it comes from."
@@ -132,22 +139,41 @@ class Converter:
         metadata = dict(tags=tags, mystnb=dict(image=self.picture(cell.place, option.get('fig-alt'), outputs)))
         return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
 
+    def entries(self, nb, found, level, folded=True):
+        "The reference entries of what exported cells hold, each with its place; their code is there `folded`, or not at all."
+        for o, place in found:
+            if isinstance(o, api.Definition):
+                yield api.entry(o, level, lambda text: self.markdown(nb, o.place, text), self.source, folded), place
+            elif folded: yield api.rest(o), place
+
+    def exported(self, nb, cell): return [(o, cell.place) for o in self.library.cells.get((nb.name, cell.place.cell), [])]
+
     def cells(self, nb):
-        "Every cell of a page with the place it comes from."
-        level = 1
+        """Every cell of a page with the place it comes from.
+
+        Definitions stand where their cells are. On a page with the heading "## Reference" those before it stand right
+        under it, so that the lesson above shows only code that is marked with `#| exports`.
+        """
+        level, waiting = 1, [] if any(headed(cell) for cell in nb.shown) else None
         yield self.top(nb), nb.place(0)
         for cell in nb.shown:
             if cell.cell_type == 'markdown':
                 headings = rewrite(cell.source, fence=lambda piece: '')
                 level = ([level] + [len(o) for o in re.findall(r'^(#+) ', headings, re.M)])[-1]
                 yield self.markdown(nb, cell.place, cell.source), cell.place
-            elif shown := re.match(r'show_doc\(([\w.]+)', cell.source):
-                if not (o := self.found.get(shown[1])):
-                    self.problems.add(getattr(cell, 'place', None) or nb.place(0), f'show_doc({shown[1]}): no notebook exports that')
-                    continue
-                yield api.entry(o, self.found, 2 if level == 1 else 3, lambda text: self.markdown(nb, o.place, text), self.source), o.place
-                level = max(level, 2)
-            elif cell.source and (made := self.code(nb, cell)): yield made, cell.place
+                if waiting is not None and headed(cell):
+                    for found, folded in waiting: yield from self.entries(nb, found, 3, folded)
+                    waiting = None
+                continue
+            if api.exported(nb.cells[cell.place.cell]):
+                shown = 'exports' in cell.directives_
+                if waiting is None:
+                    found = self.exported(nb, cell)
+                    yield from self.entries(nb, found, 2 if level == 1 else 3, not shown)
+                    if any(isinstance(o, api.Definition) for o, _ in found): level = max(level, 2)
+                else: waiting.append((self.exported(nb, cell), not shown))
+                if not shown: continue
+            if cell.source and (made := self.code(nb, cell)): yield made, cell.place
 
     def page(self, nb):
         "The notebook for MyST-NB, and the place that each of its cells comes from."
