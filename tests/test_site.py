@@ -1,5 +1,5 @@
 "The documentation site: in step with the notebooks, whole in a real browser, and refused when a notebook is at fault."
-import json, os, shutil, sys, threading
+import ast, importlib, inspect, json, os, re, shutil, sys, threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,6 +11,7 @@ from test_tools import PICTURE, cell, contents, stream, tool, write_notebook
 
 sys.path.insert(0, str(ROOT/'tools'))
 from find_browser import ADVICE, find
+from sitebuild import agreement
 
 DOCS = ROOT/'docs'
 PAGES = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.html'))
@@ -21,8 +22,71 @@ def test_docs_in_step(): run(sys.executable, 'tools/build_docs.py', '--check')
 
 def test_size():
     assert PAGES, 'docs/ holds no pages; run `make docs`'
-    assert sum(p.stat().st_size for p in DOCS.rglob('*') if p.is_file()) <= 12*MB
+    assert sum(p.stat().st_size for p in DOCS.rglob('*') if p.is_file()) <= 16*MB
     assert (DOCS/'.nojekyll').exists()
+
+# The reference, beside the package as Python imports it
+
+KINDS = {inspect.Parameter.VAR_POSITIONAL: '*', inspect.Parameter.VAR_KEYWORD: '**', inspect.Parameter.KEYWORD_ONLY: 'by name'}
+
+def imported(key):
+    "The module and the object that an entry is about, and the class that holds it, if one does."
+    module, _, name = key.partition(':')
+    module = importlib.import_module(f'reformer_rnn.{module}')
+    owner, _, member = name.rpartition('.')
+    if not owner: return module, getattr(module, name), None
+    holder = getattr(module, owner)
+    found = inspect.getattr_static(holder, member)
+    return module, found if isinstance(found, property) else getattr(holder, member), holder
+
+def written(shown):
+    "Name, kind and default of each parameter in a documented signature."
+    inside = shown.partition('(')[2].rpartition(')')[0]
+    args = ast.parse(f'def f({inside}): pass').body[0].args
+    rows = [(a.arg, '', d) for a, d in zip(args.args, [None]*(len(args.args) - len(args.defaults)) + args.defaults)]
+    if args.vararg: rows.append((args.vararg.arg, '*', None))
+    rows += [(a.arg, 'by name', d) for a, d in zip(args.kwonlyargs, args.kw_defaults)]
+    if args.kwarg: rows.append((args.kwarg.arg, '**', None))
+    return [(name, kind, ast.unparse(default) if default else None) for name, kind, default in rows]
+
+def taken(o):
+    "Name, kind and default of each parameter that the object `o` takes."
+    try: found = [p for p in inspect.signature(o).parameters.values() if p.name != 'self']
+    except ValueError: return []  # some classes that are not written in Python
+    return [(p.name, KINDS.get(p.kind, ''), p.default) for p in found]
+
+def same_default(source, value, module):
+    if source is None or value is inspect.Parameter.empty: return source is None and value is inspect.Parameter.empty
+    made = eval(source, vars(module))
+    return made is value or repr(made) == repr(value) or made.__code__.co_code == value.__code__.co_code
+
+def wrong(key, shown):
+    "What the signature that is `shown` for an entry gets wrong; empty if nothing."
+    module, o, holder = imported(key)
+    if isinstance(o, property): return '' if '(' not in shown else 'is a property'
+    rows, real = written(shown), taken(o)
+    if inspect.isclass(o) and 'def __init__(' not in inspect.getsource(o):  # it shows what it adds to its bases
+        inherited = {p[0] for base in o.__mro__[1:-1] for p in taken(base)}
+        shown_names = {row[0] for row in rows}
+        real = sorted((p for p in real if p[0] in shown_names or p[0] not in inherited), key=lambda p: p[0])
+        rows = sorted(rows, key=lambda row: row[0])
+    if [p[:2] for p in real] != [row[:2] for row in rows]: return f'takes {real}'
+    return ', '.join(row[0] for row, p in zip(rows, real) if not same_default(row[2], p[2], module))
+
+def test_reference_is_that_of_the_package():
+    "Every documented signature is that of the imported object, and entries stand in the order of its source."
+    faults, count = [], 0
+    for name in PAGES:
+        last = 0
+        for key, shown in agreement.entries((DOCS/name).read_text()):
+            count += 1
+            if fault := wrong(key, shown): faults.append(f'{name}: {shown}: {fault}')
+            _, o, holder = imported(key)
+            line = inspect.getsourcelines(o.fget if isinstance(o, property) else o)[1]
+            if line < last: faults.append(f'{name}: {key} is out of order')
+            last = line
+    assert not faults, '\n'.join(faults)
+    assert count > 900
 
 @pytest.fixture(scope='module')
 def browser():
@@ -237,6 +301,26 @@ def test_faults_are_named(project, fault):
     assert built.returncode == 1 and not (project/'docs').exists()
     assert message in built.stderr
     if not fault.startswith('raw'): assert f'nbs/10_part/01_one.ipynb, cell {number}' in built.stderr
+
+@pytest.mark.parametrize('before, after, message', [
+    ('*, y=', '*, z=', '`one` is documented as'), ("def shown():", "def unseen():", '`shown` is not in')])
+def test_signature_of_another_is_named(project, before, after, message):
+    module = project/'reformer_rnn'/'part'/'one.py'
+    text = re.sub(r'\*,\s+y:str=', '*, y=', module.read_text())
+    assert before in text
+    module.write_text(text.replace(before, after))
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and message in built.stderr and 'nbs/10_part/01_one.ipynb, cell' in built.stderr
+
+def test_wrong_order_is_named(project):
+    module = project/'reformer_rnn'/'part'/'one.py'
+    text = module.read_text()
+    first, second = text.index('def one('), text.index('class Two:')
+    end = text.index('# %%', second)
+    module.write_text(text[:first] + text[second:end] + text[first:second] + text[end:])
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and 'out of the order of part.one' in built.stderr
+    assert 'nbs/10_part/01_one.ipynb, cell' in built.stderr
 
 def test_uncited_paper_is_named(project):
     write_notebook(project/'nbs'/'98_bibliography.ipynb', cell('markdown', '# P\n\n> A page.'),

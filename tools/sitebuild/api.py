@@ -32,6 +32,7 @@ class Definition:
     module: str
     code: str  # Its source; empty for a method, which stands in the source of its class
     members: list = field(default_factory=list)  # Public methods, as definitions
+    bases: list = field(default_factory=list)  # What a class without an `__init__` of its own is called like
 
     @property
     def anchor(self): return self.name.lower()  # nbdev's rule, which links from other projects follow
@@ -69,8 +70,11 @@ def comments(source):
 
 def written(node): return ast.unparse(node) if node else ''
 
-def parameters(function, remarks, end):
-    "The parameters of `function` but for self, and what it returns; `end` is the last line of its head."
+def parameters(function, remarks, end, bound=False):
+    """The parameters of `function` and what it returns; `end` is the last line of its head.
+
+    A method, which is `bound` to something, is called without its first parameter.
+    """
     args = function.args
     plain = args.posonlyargs + args.args
     defaults = [None]*(len(plain) - len(args.defaults)) + args.defaults
@@ -79,7 +83,7 @@ def parameters(function, remarks, end):
     last = {(d or a).end_lineno: a for _, a, d in rows}  # a comment behind several parameters is about the last
     described = lambda line, a: remarks.get(line, '') if last[line] is a and line != end else ''
     found = [Parameter(star + a.arg, written(a.annotation), written(d), described((d or a).end_lineno, a), a in args.kwonlyargs)
-             for star, a, d in rows if a.arg not in ('self', 'cls')]
+             for star, a, d in rows[bound:]]
     return found, Parameter('returns', written(function.returns), '', remarks.get(end, ''))
 
 def fields(node, remarks):
@@ -87,24 +91,27 @@ def fields(node, remarks):
     return [Parameter(o.target.id, written(o.annotation), written(o.value), remarks.get(o.end_lineno, ''))
             for o in node.body if isinstance(o, ast.AnnAssign)]
 
-def is_property(function): return any(written(o).endswith('property') for o in function.decorator_list)
+def decorators(function): return [written(o) for o in function.decorator_list]
+
+def is_property(function): return any(o.endswith('property') or 'as_prop=True' in o for o in decorators(function))
 
 def function_definitions(node, remarks, ends, common, owner='', code=''):
     "A function, or a method of the class `owner`, or one patched into a class."
     for name in [f'{owner}.{node.name}'] if owner else names(node):
         if not all(map(public, name.split('.'))): continue
         kind = 'property' if is_property(node) else 'method' if '.' in name else 'function'
-        found = parameters(node, remarks, ends[node.lineno])
+        bound = '.' in name and 'staticmethod' not in decorators(node)
+        found = parameters(node, remarks, ends[node.lineno], bound)
         yield Definition(name, kind, ast.get_docstring(node) or '', *found, **common, code=code)
 
 def class_definition(node, remarks, ends, common, code):
     "A class with its public methods."
     functions = [o for o in node.body if isinstance(o, FUNCTION)]
     init = next((o for o in functions if o.name == '__init__'), None)
-    found = parameters(init, remarks, ends[init.lineno])[0] if init else fields(node, remarks)
+    found = parameters(init, remarks, ends[init.lineno], bound=True)[0] if init else fields(node, remarks)
     methods = [m for o in functions if public(o.name) for m in function_definitions(o, remarks, ends, common, node.name)]
     return Definition(node.name, 'class', ast.get_docstring(node) or '', found, Parameter('returns'), **common,
-                      code=code, members=methods)
+                      code=code, members=methods, bases=[] if init else [written(o) for o in node.bases])
 
 def extents(tree, lines):
     "Each statement at the top of a module with its source: with decorators, and with the comments right above it."
@@ -231,7 +238,9 @@ def rest(o):
 
 def body(o, text, source):
     "Signature, docstring and parameters of the definition `o`; `source` is the address of its code."
-    parts = [f'```python\n{signature(o)}\n```', text(o.doc) + f' <a class="api-source" href="{source}">source</a>']
+    inherited = f' It takes the arguments of {" and ".join(f"`{base}`" for base in o.bases)}{", too" if o.parameters else ""}.'
+    doc = o.doc.rstrip('.') + '.' + inherited if o.doc and any(not base.endswith('NamedTuple') for base in o.bases) else o.doc
+    parts = [f'```python\n{signature(o)}\n```', text(doc) + f' <a class="api-source" href="{source}">source</a>']
     if any(p.text for p in [*o.parameters, o.returns]): parts.append(table(o, text))
     return '\n\n'.join(parts)
 
