@@ -6,7 +6,7 @@ from nbdev.doclinks import NbdevLookup
 
 from . import api
 from .markdown import link_parts, rewrite
-from .notebooks import options
+from .notebooks import options, page_name
 
 SYMBOL = re.compile(r'`([A-Za-z_][\w.]*)(\(\))?`')
 CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attributes>[^}\n]*)\}[ \t]*\n(?:\s*#+ (?P<title>.+)\n)?', re.M)
@@ -37,9 +37,9 @@ def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=t
 
 class Converter:
     "What is known of all notebooks, to convert each of them; what is wrong goes to `problems`."
-    def __init__(self, notebooks, library, package, bibliography, cfg, problems):
+    def __init__(self, notebooks, library, package, bibliography, moved, cfg, problems):
         self.notebooks, self.library, self.package, self.bibliography = notebooks, library, package, bibliography
-        self.cfg, self.problems = cfg, problems
+        self.moved, self.cfg, self.problems = moved, cfg, problems
         self.root = cfg.config_path.resolve()
         self.by_path = {nb.path.resolve(): nb for nb in notebooks}
 
@@ -74,15 +74,30 @@ class Converter:
         if not href: return code
         return f'<a class="symbol" href="{href}"><code class="docutils literal notranslate">{named[0][1:-1]}</code></a>'
 
+    def whereabouts(self, file):
+        "What became of a `file` that is not there."
+        nbs = self.cfg.nbs_path.resolve()
+        old = page_name(file.relative_to(nbs)) if file.is_relative_to(nbs) else ''
+        return f'has moved to {self.moved[old].name}' if old in self.moved else 'does not exist'
+
+    def check_address(self, place, target):
+        "An address of our own site must be one of today."
+        own = f'{self.cfg.doc_host}{self.cfg.doc_baseurl}/'
+        page = target.partition('#')[0].removeprefix(own).removesuffix('.html')
+        if target.startswith(own) and page in self.moved:
+            self.problems.add(place, f'links to {target}, which has moved to {self.moved[page].page}.html')
+
     def link(self, nb, place, piece):
         "A link or picture `piece`, its target checked and made to fit the site."
         picture, text, target, title = link_parts(piece)
         if picture and not text.strip(): self.problems.add(place, f'the picture {target} has no alternative text: ![describe it]({target})')
-        if re.match(r'[a-z]+:|#', target): return piece
+        if re.match(r'[a-z]+:|#', target):
+            self.check_address(place, target)
+            return piece
         path, hash_, fragment = target.partition('#')
         file = (nb.path.parent/path).resolve()
         if not file.exists():
-            self.problems.add(place, f'links to {target}, which does not exist')
+            self.problems.add(place, f'links to {target}, which {self.whereabouts(file)}')
             return piece
         if file in self.by_path: target = nb.link(self.by_path[file].page) + '.ipynb' + hash_ + fragment
         elif not picture:
