@@ -98,7 +98,7 @@ def build(cfg, folder):
     for name in ('.buildinfo', 'objects.inv'): (site/name).unlink(missing_ok=True)
     shutil.rmtree(site/'_sources', ignore_errors=True)
     (site/'.nojekyll').touch()
-    html.lighten(site)
+    html.finish(site)
     problems += html.faults(site)
     (site/'llms.txt').write_text(llms(menu, pages[FRONT], cfg))
     for name, nb in old.items():

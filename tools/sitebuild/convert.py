@@ -5,6 +5,7 @@ from functools import cached_property
 from nbdev.doclinks import NbdevLookup
 
 from . import api
+from .citations import project_bibtex
 from .markdown import link_parts, rewrite
 from .notebooks import options, page_name
 
@@ -118,7 +119,10 @@ class Converter:
         "The title of a page, its description, and where it comes from."
         lines = [f'# {nb.title}']
         if nb.description: lines.append(f'{{.lead}}\n{self.markdown(nb, nb.place(0), nb.description)}')
-        origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)})'
+        repository = self.cfg.git_url.removeprefix('https://github.com/')
+        colab = f'https://colab.research.google.com/github/{repository}/blob/{self.cfg.branch}/{nb.name}'
+        raw = f'https://raw.githubusercontent.com/{repository}/{self.cfg.branch}/{nb.name}'
+        origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)}) · [open in Colab]({colab}) · [download]({raw})'
         if nb.module:
             origin = f'Module: `{self.cfg.lib_name}.{nb.module}`. ' + origin
         return '\n\n'.join([*lines, f'{{.origin}}\n{origin}'])
@@ -189,6 +193,8 @@ class Converter:
                 else: waiting.append((self.exported(nb, cell), not shown))
                 if not shown: continue
             if cell.source and (made := self.code(nb, cell)): yield made, cell.place
+        if nb is self.bibliography.notebook:
+            yield f'## Citing this library\n\n```bibtex\n{project_bibtex(self.cfg)}\n```', nb.place(0)
 
     def page(self, nb):
         "The notebook for MyST-NB, and the place that each of its cells comes from."

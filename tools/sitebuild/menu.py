@@ -19,6 +19,11 @@ class Part:
     text: str  # What it is about, in a sentence
     pages: list  # Notebooks, in order
 
+def matches(page, pattern):
+    "Is `page` one of those that `pattern` names? A star stands for a part of a name, not for folders."
+    names, patterns = page.split('/'), pattern.split('/')
+    return len(names) == len(patterns) and all(map(fnmatchcase, names, patterns))
+
 def read(path):
     "The TOML file at `path`."
     return tomllib.loads(path.read_text())
@@ -35,7 +40,7 @@ def parts(nbs, notebooks, front, problems):
     for part in declared:
         chosen = []
         for name in part['pages']:
-            if '*' in name: chosen += [left.pop(page) for page in [p for p in left if fnmatchcase(p, name)]]
+            if '*' in name: chosen += [left.pop(page) for page in [p for p in left if matches(p, name)]]
             elif name in pages: chosen.append(pages[name])
         if chosen: found.append(Part(part['name'], part.get('text', ''), chosen))
     for nb in left.values(): problems.add(nb.name, f'no part of nbs/{MENU} names the page {nb.page}')
