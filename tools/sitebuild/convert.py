@@ -1,10 +1,10 @@
 "Turn notebooks into what Sphinx with MyST-NB reads: neutral Markdown into MyST, definitions into reference entries."
-import base64, re
+import re
 from functools import cached_property
 
 from nbdev.doclinks import NbdevLookup
 
-from . import api
+from . import api, figures
 from .citations import project_bibtex
 from .markdown import link_parts, rewrite
 from .notebooks import options, page_name
@@ -24,11 +24,6 @@ def callouts(text):
         title = title[1] if title else found['title'] or found['kind'].capitalize()
         return f'{found["fence"]}{{admonition}} {title}\n:class: {found["kind"]}\n\n'
     return CALLOUT.sub(admonition, text)
-
-def png_width(data):
-    "The width in pixels of the picture in an output's `data`; 0 if it is not a PNG."
-    head = base64.b64decode(''.join(data.get('image/png', ''))[:64])
-    return int.from_bytes(head[16:20], 'big')
 
 def headed(cell):
     "Does the reference of a page begin with this cell?"
@@ -133,19 +128,23 @@ class Converter:
             data = out.get('data', {})
             if NOISE.match(''.join(data.get('text/html', ''))): continue
             picture = any(kind.startswith('image/') for kind in data)
+            if 'image/svg+xml' in data: data['image/svg+xml'] = figures.inked(''.join(data['image/svg+xml']))
             if picture or REPR.match(''.join(data.get('text/plain', ''))): data.pop('text/plain', None)
             if 'text/html' in data: data['text/html'] = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
             if 'text/markdown' in data: data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
             if data or out.output_type == 'stream': yield out
 
-    def picture(self, place, alt, outputs):
-        "How the figure among the `outputs` of a cell, if there is one, is to be shown; it needs the text `alt`."
-        pictures = [o.data for o in outputs if any(kind.startswith('image/') for kind in o.get('data', {}))]
+    def picture(self, place, option, outputs):
+        "How the figure among the `outputs` of a cell with this `option`, if there is one, is to be shown; it needs a text."
+        alt = option.get('fig-alt')
+        pictures = [o for o in outputs if any(kind.startswith('image/') for kind in o.get('data', {}))]
         if alt and not pictures: self.problems.add(place, 'describes a figure, but stores none; execute it')
         if not pictures: return {}
         if len(pictures) > 1: self.problems.add(place, f'shows {len(pictures)} figures; give each a cell and a text of its own')
         if not alt: self.problems.add(place, 'shows a figure without alternative text; begin the cell with #| fig-alt: "What is to be seen"')
-        return dict(alt=str(alt)) | (dict(classes='wide') if png_width(pictures[0]) > WIDE else {})
+        width = figures.width(pictures[0])
+        classes = ['wide']*(width > WIDE) + ['same-colours']*(option.get('fig-dark') == 'same')
+        return dict(alt=str(alt)) | (dict(width=f'{width}px') if width else {}) | (dict(classes=' '.join(classes)) if classes else {})
 
     def code(self, nb, cell):
         "A code cell with its outputs, as far as its options let it show; None if nothing is left."
@@ -155,7 +154,7 @@ class Converter:
         outputs = [] if 'output' in off else list(self.outputs(nb, cell))
         tags = ['remove-input']*('echo' in off) + ['hide-input']*(option.get('code-fold') is True)
         if not source and not outputs: return
-        metadata = dict(tags=tags, mystnb=dict(image=self.picture(cell.place, option.get('fig-alt'), outputs)))
+        metadata = dict(tags=tags, mystnb=dict(image=self.picture(cell.place, option, outputs)))
         return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
 
     def entries(self, nb, found, level, folded=True):
