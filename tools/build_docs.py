@@ -15,7 +15,7 @@ from sitebuild import agreement, api, html
 from sitebuild.citations import Bibliography
 from sitebuild.convert import Converter, markdown_cell
 from sitebuild.menu import forward, llms, moved, parts, plain, toctree
-from sitebuild.notebooks import Problems, load
+from sitebuild.notebooks import Problems, load, page_name
 
 FRONT, FIRST, PAPERS = 'index', 'reading', 'bibliography'  # pages with a task of their own
 CHANGES = 'CHANGELOG.md'
@@ -108,6 +108,16 @@ def build(cfg, folder):
     stop(problems)
     return site
 
+def renamed(commit, cfg):
+    "Lines for nbs/_site/moved.toml: the pages whose notebooks were renamed since `commit`."
+    nbs = cfg.nbs_path.resolve()
+    listed = subprocess.run(['git', 'diff', '-M40%', '--diff-filter=R', '--name-status', '-z', commit, '--', '.'], cwd=nbs,
+                            capture_output=True, text=True, check=True).stdout.split('\0')
+    root = subprocess.run(['git', 'rev-parse', '--show-prefix'], cwd=nbs, capture_output=True, text=True, check=True).stdout.strip()
+    page = lambda name: page_name(Path(name).relative_to(root))
+    pairs = [(page(old), page(new)) for old, new in zip(listed[1::3], listed[2::3]) if new.endswith('.ipynb')]
+    return sorted(f'"{old}" = "{new}"' for old, new in pairs if old != new)
+
 def differences(site, docs):
     "The files that the two folders do not share byte for byte."
     names = lambda folder: {p.relative_to(folder).as_posix() for p in folder.rglob('*') if p.is_file()}
@@ -117,10 +127,12 @@ def differences(site, docs):
 if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--check', action='store_true', help='only say whether docs/ is in step')
+    parser.add_argument('--moved', metavar='COMMIT', help='only print what nbs/_site/moved.toml needs for what was renamed since')
     parser.add_argument('--out', type=Path, help='build into this folder instead of docs/')
     args = parser.parse_args()
 
     cfg = get_config()
+    if args.moved: sys.exit(print(*renamed(args.moved, cfg), sep='\n'))
     docs = args.out or cfg.doc_path
     with tempfile.TemporaryDirectory() as folder:
         site = build(cfg, Path(folder).resolve())
