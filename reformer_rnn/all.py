@@ -46,6 +46,7 @@ from .runs.record import *
 from .training.metrics import *
 from .training.callbacks import *
 from .runs.read import *
+from .training.beside import *
 from .training.weights_biases import *
 from .training.processes import *
 from .training.snapshots import *

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int
+from ..core import cast_state,check_choice,check_int
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,check_block_keys,check_rows,keep_blocks,
@@ -158,6 +158,7 @@ class TwoWayAttention(SlidingAttention):
 @register_attention('block_recurrent')
 class BlockRecurrentAttention(TwoWayAttention):
     "The recurrent layer of the Block-Recurrent Transformer (Hutchins et al. 2022, section 3)"
+    counts_padding = True
     def __init__(self,
         d_model:int, # Width of input, output and states
         n_heads:int, # Number of heads
@@ -216,11 +217,16 @@ def attend_memories(q, memories, r, W):
 def attend(self:BlockRecurrentAttention, q, k, v, q2, state, mask):
     "Attend to the window and to the states, and move the states on"
     (q,k),q2 = self.scores(q, k),scaled_queries(q2, self.scale2)
-    state = self.begin(k, v) if state is None else state
+    state = self.begin(k, v) if state is None else self.follow(state, k.dtype)
     out,k,v,real = self.attend_blocks(q, k, v, state, mask)
     memories,c,memory = self.walk(state.c, k, v, real, state.memory)
     new = BlockState(c, *keep_blocks(k, v, real, self.window), memory)
     return torch.cat([out,attend_memories(q2, memories, state.k.shape[2]-self.window, self.window)], 1),new
+
+@patch
+def follow(self:BlockRecurrentAttention, state, dtype):
+    "The state in the type of the layer; its vectors are in that of the weights, also under autocast"
+    return state._replace(c=state.c.to(self.cell.initial.dtype), memory=cast_state(state.memory, dtype))
 
 @patch
 def begin(self:BlockRecurrentAttention, k, v):

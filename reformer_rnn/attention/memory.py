@@ -110,6 +110,7 @@ class MemoryState(NamedTuple):
 @register_attention('memorizing')
 class MemorizingAttention(SlidingAttention):
     "Sliding-window attention, mixed with attention to the nearest keys of a store (Wu et al. 2022; Hutchins et al. 2022, section 4)"
+    counts_padding = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

@@ -11,7 +11,7 @@ from functools import reduce
 import torch
 import torch.nn.functional as F
 
-from ..core import check_choice,check_int,check_mask
+from ..core import check_choice,check_int,check_mask,values_known
 from .local import toeplitz
 
 # %% ../../nbs/10_attention/07_rem.ipynb #ae7750da
@@ -60,6 +60,7 @@ def _check_numbers(decay, theta, dtype, device, h=None): # `(decay, theta)`, eac
     if h is None: h = len(decay) if decay.ndim==1 else len(theta) if theta.ndim==1 else 1
     for name,o in (('decay',decay),('theta',theta)):
         if o.shape not in ((),(h,)): raise ValueError(f'{name} has shape {tuple(o.shape)}: expected a number, or one a head, {(h,)}')
+    if not values_known(decay, theta): return decay,theta
     if not (decay.abs()<=1).all(): raise ValueError(f'decay={decay.tolist()}: expected numbers from -1 to 1, such as tanh(x); powers of larger ones grow without bound')
     if not theta.isfinite().all(): raise ValueError(f'theta={theta.tolist()}: expected finite angles, in radians')
     return decay,theta

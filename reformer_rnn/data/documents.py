@@ -7,7 +7,7 @@ __all__ = ['INVALID', 'Document', 'Documents', 'read_folder', 'read_pg19', 'read
            'ByteVocab', 'BPEVocab', 'train_bpe']
 
 # %% ../../nbs/40_data/07_documents.ipynb #64a01c6b
-import csv,json,os,re,sysconfig
+import csv,json,os,platform,re,sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -175,7 +175,9 @@ _PG19_COLUMNS = ('book_id','short_book_title','publication_date','url') # The pu
 
 def _pg19_table(path):
     "What `metadata.csv` says about every book: {id: dict}"
-    with open(path, encoding='utf-8', newline='') as f: rows = [o for o in csv.reader(f) if o]
+    try:
+        with open(path, encoding='utf-8', newline='') as f: rows = [o for o in csv.reader(f) if o]
+    except (UnicodeDecodeError,csv.Error) as e: raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
     columns = rows.pop(0) if rows and 'book_id' in rows[0] else _PG19_COLUMNS
     table = {}
     for i,row in enumerate(rows, 1):
@@ -221,6 +223,7 @@ def _read_record(line, where, field, invalid):
     if line is None: return None,None
     try: record = json.loads(line)
     except json.JSONDecodeError as e: raise ValueError(f'{where} is not JSON: {e.msg} at character {e.pos}') from None
+    except (RecursionError,ValueError) as e: raise ValueError(f'{where} is not JSON that can be read: {e}') from None
     if not isinstance(record, dict): raise ValueError(f'{where} is a {type(record).__name__}: expected an object with the field {field!r}')
     if not isinstance(record.get(field), str): raise ValueError(f'{where} has no text in a field {field!r}; its fields are {", ".join(record)}')
     return record.pop(field).encode('utf-8', errors='surrogatepass'),record
@@ -292,6 +295,8 @@ def read_packages(
         if o.is_dir(): docs.append(_package(o.name, list(_source_files(o, suffix, exclude)), root, invalid))
         elif modules and o.name.endswith(suffix): docs.append(_package(o.name, [o], root, invalid))
     docs = Documents(o for o in docs if o is not None)
+    if library:
+        for o in docs: o.metadata['python'] = platform.python_version() # the library of another version is another text
     if not docs: raise FileNotFoundError(f'{"the standard library of this Python" if library else root} has no packages with files *{suffix}')
     return docs
 
