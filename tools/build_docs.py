@@ -5,7 +5,6 @@ Sphinx makes the pages. Whatever is wrong with a notebook is reported with the c
 `--check` builds the site elsewhere and fails if docs/ differs from it.
 """
 import argparse, json, os, re, shutil, subprocess, sys, tempfile
-from importlib.metadata import files
 from pathlib import Path
 
 from nbdev.config import get_config
@@ -14,6 +13,7 @@ from nbdev.doclinks import nbglob
 from sitebuild import agreement, api, html
 from sitebuild.citations import Bibliography
 from sitebuild.convert import Converter, markdown_cell
+from sitebuild.maths import write_font
 from sitebuild.menu import forward, llms, moved, parts, plain, toctree
 from sitebuild.notebooks import Problems, load, page_name
 
@@ -38,8 +38,6 @@ def know(menu, notebooks, cfg):
 def write_sources(notebooks, menu, converter, cfg, folder):
     "Write all that Sphinx reads into `folder`; give the places from which the cells of each page come."
     shutil.copytree(cfg.nbs_path/'_site', folder, dirs_exist_ok=True)
-    maths = next(f for f in files('sphinx-mathjax-offline') if f.name == 'tex-svg.js').locate()
-    shutil.copyfile(maths, folder/'_static'/'tex-svg.js')
     (folder/'site.json').write_text(json.dumps(know(menu, notebooks, cfg)))
     contents, places = '\n\n'.join(toctree(part) for part in menu), {}
     for nb in sorted(notebooks, key=lambda nb: nb.page == PAPERS):  # the list of papers names whoever cites them
@@ -99,6 +97,7 @@ def build(cfg, folder):
     shutil.rmtree(site/'_sources', ignore_errors=True)
     (site/'.nojekyll').touch()
     html.finish(site)
+    write_font([page.read_text() for page in sorted(site.rglob('*.html'))], site/'_static'/'maths.woff')
     problems += html.faults(site)
     (site/'llms.txt').write_text(llms(menu, pages[FRONT], cfg))
     for name, nb in old.items():

@@ -6,14 +6,12 @@ from posixpath import normpath
 HERE = Path(__file__).parent
 SITE = json.loads((HERE/'site.json').read_text())  # What tools/build_docs.py knows of the pages
 
-extensions = ['myst_nb', 'sphinx.ext.mathjax']
+extensions = ['myst_nb']
 nb_execution_mode = 'off'
 nb_merge_streams = True
 nb_render_markdown_format = 'myst'  # tables and formulas in outputs too
-myst_enable_extensions = ['dollarmath', 'amsmath', 'colon_fence', 'attrs_block', 'deflist']
-myst_dmath_double_inline = True  # $$ within a paragraph, as Jupyter has it
+myst_enable_extensions = ['colon_fence', 'attrs_block', 'deflist']
 myst_heading_anchors = 4
-mathjax_path = 'tex-svg.js'  # one file with its fonts inside
 
 html_theme = 'furo'
 html_theme_options = dict(

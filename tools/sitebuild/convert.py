@@ -7,6 +7,7 @@ from nbdev.doclinks import NbdevLookup
 from . import api, figures
 from .citations import project_bibtex
 from .markdown import link_parts, rewrite
+from .maths import mathml
 from .notebooks import options, page_name
 
 SYMBOL = re.compile(r'`([A-Za-z_][\w.]*)(\(\))?`')
@@ -108,7 +109,14 @@ class Converter:
         text = ATTRIBUTES.sub('', callouts(text))
         text = rewrite(text, link=lambda piece: self.link(nb, place, piece))
         if nb is self.bibliography.notebook: return self.bibliography.render(text)
-        return rewrite(self.bibliography.link(text, nb, place), code=lambda piece: self.symbol(nb, place, piece))
+        return rewrite(self.bibliography.link(text, nb, place), code=lambda piece: self.symbol(nb, place, piece),
+                       maths=lambda piece: self.formula(place, piece))
+
+    def formula(self, place, piece):
+        "A formula as MathML."
+        if made := mathml(piece): return made
+        self.problems.add(place, f'the formula {" ".join(piece.split())} has something that tools/sitebuild/maths.py cannot convert')
+        return piece
 
     def top(self, nb):
         "The title of a page, its description, and where it comes from."
