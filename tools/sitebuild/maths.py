@@ -30,7 +30,7 @@ def write_font(pages, target):
     "Write a font with the glyphs that the formulas in the HTML of `pages` need to the file `target`."
     formulas = [formula for page in pages for formula in re.findall(r'<math.*?</math>', page, re.S)]
     shown = set(unescape(re.sub('<[^>]+>', '', ''.join(formulas))))
-    letters = map(chr, [*range(0x1d434, 0x1d468), 0x210e, *range(0x1d6e2, 0x1d71c)])  # a single letter is set in italics
+    letters = map(chr, [*range(0x1d434, 0x1d468), 0x210e, 0x221a, *range(0x1d6e2, 0x1d71c)])  # letters are set in italics; roots
     options = subset.Options(flavor='woff', recalc_timestamp=False, hinting=False, layout_features=['*'], notdef_outline=True)
     source = next(Path(fonts.__file__).parent.glob('STIXTwoMath*.ttf'))
     font = subset.load_font(str(source), options)
