@@ -360,7 +360,7 @@ FAULTS = {
     'a text that is not YAML': (figure('#| fig-alt: left: right\nplot()'), 'double quotes'),
     'a name of two modules': (cell('markdown', 'Said by `twice`.'), '`twice` is defined in part.three and part.two; say which'),
     'a name defined twice': (cell('code', '#| export\ndef one():\n    "Again"'), '`one` is defined in nbs/10_part/01_one.ipynb, cell 2'),
-    'a formula that stays TeX': (cell('markdown', r'So $\\nosuchthing x$.'), 'cannot convert'),
+    'a formula that stays TeX': (cell('markdown', r'So $\nosuchthing x$.'), 'cannot convert'),
     'raw HTML that leads nowhere': (cell('markdown', '<a href="nowhere.html">there</a>'), 'nowhere.html leads nowhere'),
 }
 
