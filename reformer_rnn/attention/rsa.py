@@ -16,7 +16,7 @@ from torch import nn
 
 from ..core import check_choice,check_int,check_mask,hide_padding
 from .layer import QKVAttention,register_attention
-from .rem import _check_input,_eigenvalues,_mix_heads,rem_kinds,rem_matrix,rem_mix
+from .rem import check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix,rem_mix
 from .softmax import KVState,softmax_attention
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a8f5f953
@@ -127,8 +127,8 @@ def forward(self:REM,
     decay,theta = self.eigenvalues()
     outs,states = [],[]
     for (part,names,d),z in zip(self.runs, state or [None]*len(self.runs)):
-        _check_input(v, d, causal, self.truncate, z, queries)
-        out,z = _mix_heads(v[:,part], *_eigenvalues(names, decay[part], theta[part]), d, causal, self.truncate, mask, z, queries, self.chunk_size)
+        check_rem_input(v, d, causal, self.truncate, z, queries)
+        out,z = mix_heads(v[:,part], *rem_eigenvalues(names, decay[part], theta[part]), d, causal, self.truncate, mask, z, queries, self.chunk_size)
         outs.append(out); states.append(z)
     return outs[0] if len(outs)==1 else torch.cat(outs, 1),None if states[0] is None else tuple(states)
 

@@ -164,13 +164,16 @@ def restart(self:SlidingAttention,
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     check_rows(rows, len(state.k))
     return replace_rows(state, self.nothing(state.k, state.v, self.reach), rows)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #43abc81d
 def check_rows(rows, b):
     "Refuse anything but a boolean for each row"
-    if rows.dtype!=torch.bool or tuple(rows.shape)!=(b,): raise ValueError(f'rows have shape {tuple(rows.shape)} and dtype {rows.dtype}: expected torch.bool of shape {(b,)}, True for the rows that begin a new text')
+    if isinstance(rows, torch.Tensor) and rows.dtype==torch.bool and tuple(rows.shape)==(b,): return
+    given = f'have shape {tuple(rows.shape)} and dtype {rows.dtype}' if isinstance(rows, torch.Tensor) else f'are a {type(rows).__name__}'
+    raise ValueError(f'rows {given}: expected torch.bool of shape {(b,)}, True for the rows that begin a new text')
 
 def replace_rows(
     old, # A named tuple of tensors, batch first, or None
@@ -222,6 +225,7 @@ def restart(self:RSASlidingAttention,
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     local = SlidingAttention.restart(self, state.local, rows)
     return RSASlidingState(local, tuple(o.masked_fill(rows.view(-1, *[1]*(o.ndim-1)), 0.) for o in state.sums))
 
@@ -240,9 +244,12 @@ def keep_blocks(k, v, real, window):
     return k[:,:,done:].clone(),v[:,:,done:].clone(),None if real is None else real[:,done:].clone()
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #3155c640
-def check_block_keys(state, window):
-    "Refuse a state that does not fit the blocks of this layer"
+def check_block_keys(state, window, sizes):
+    "Refuse a state that does not fit the blocks of this layer, whose keys have the sizes (b, h, d)"
+    b,h,d = sizes
     n = state.k.shape[2]
+    expected = b,h,n,d
+    if tuple(state.k.shape)!=expected: raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}: expected {expected}; it comes from a layer of other sizes, or from another batch')
     if not window<=n<2*window: raise ValueError(f'the state holds {n} keys: expected {window} to {2*window-1}, those of a block of {window} and of the incomplete one after it')
 
 def check_block_end(state, window):

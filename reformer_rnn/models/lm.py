@@ -14,12 +14,14 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import Movable,check_choice,check_int,detach_state,own_state,values_known
+from ..core import Movable,check_choice,check_int,detach_state,import_modules,own_state,values_known
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
-from ..attention import softmax,linear,lsh,local,features,decay,fla,rsa,relative,sliding,block_recurrent,memory # each registers its layers
+from .names import named_attention
 from ..blocks.positions import Embed,count_positions
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Stack
+
+import_modules('reformer_rnn.attention') # layers register by being there
 
 # %% ../../nbs/30_models/01_lm.ipynb #9f3c357d
 class LMState(NamedTuple):
@@ -35,7 +37,7 @@ class LM(Movable):
         d_model:int=256, # Width
         n_layers:int=2, # Number of blocks
         n_heads:int=4, # Heads of every attention layer
-        attention:str='softmax', # A key of `attention_layers`
+        attention:str='softmax', # A key of `attention_layers`, or a name with options such as 'lsh-4', 'linear-relu' or 'reversible-lsh-4'
         at:dict=None, # Other attention in single blocks, {number: name or (name, options)}, counted from 0
         d_ff:int=None, # Hidden width of the feed-forward halves; default 4 d_model
         max_len:int=1024, # Longest sequence; learned and axial positions end there, and hashed attention sizes its buckets by it
@@ -51,6 +53,7 @@ class LM(Movable):
         super().__init__()
         self.vocab_sz,self.max_len = check_int('vocab_sz', vocab_sz, minimum=2),check_int('max_len', max_len)
         check_int('d_model', d_model); check_int('n_layers', n_layers)
+        attention,options,reversible = named_attention(attention, options, reversible)
         post = check_choice('norm', norm, ('pre','post'))=='post'
         if post and reversible: raise ValueError("norm='post' cannot be undone: use norm='pre', or reversible=False")
         if not 0<=dropout<1: raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
