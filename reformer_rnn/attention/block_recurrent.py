@@ -158,6 +158,7 @@ class TwoWayAttention(SlidingAttention):
 @register_attention('block_recurrent')
 class BlockRecurrentAttention(TwoWayAttention):
     "The recurrent layer of the Block-Recurrent Transformer (Hutchins et al. 2022, section 3)"
+    state_type = BlockState
     counts_padding = True
     def __init__(self,
         d_model:int, # Width of input, output and states
@@ -263,7 +264,6 @@ def check(self:BlockRecurrentAttention, x, state, context):
     "Also refuse the state of another batch or another layer"
     AttentionLayer.check(self, x, state, context)
     if state is None: return
-    if not isinstance(state, BlockState): raise ValueError(f'the state is a {type(state).__name__}: expected a BlockState, which a layer of this kind has returned')
     expected = len(x),len(self.cell.ids),self.d_model
     if tuple(state.c.shape)!=expected: raise ValueError(f'the state has vectors of shape {tuple(state.c.shape)}: expected {expected}; start without a state, or select rows of it')
     check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))
