@@ -45,6 +45,7 @@ from .data.digits import *
 from .runs.record import *
 from .training.metrics import *
 from .training.callbacks import *
+from .training.schedules import *
 from .runs.read import *
 from .training.weights_biases import *
 from .training.processes import *
