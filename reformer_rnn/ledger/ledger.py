@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['claims', 'COLOURS', 'LOWEST', 'HIGHEST', 'NOTEBOOKS', 'UPDATE', 'STORED', 'claims_experiment', 'ledger', 'by_source',
-           'markdown_line', 'counts_markdown', 'verdict_legend', 'plot_verdicts', 'verdict_rank', 'hide_frame',
-           'on_claims_scale', 'within', 'scale_ends', 'plot_row', 'plot_source', 'plot_ledger', 'notebook_of',
-           'verdict_text', 'records_text', 'ours_with_setting', 'markdown_row', 'source_markdown', 'source_commands',
+           'markdown_line', 'counts_markdown', 'verdict_legend', 'hide_frame', 'plot_verdicts', 'on_claims_scale',
+           'within', 'scale_ends', 'plot_row', 'plot_source', 'plot_ledger', 'notebook_of', 'verdict_text',
+           'records_text', 'ours_with_setting', 'markdown_row', 'source_markdown', 'source_commands',
            'commands_markdown', 'missing_fields', 'provenance', 'row_text', 'same_row', 'ledger_changes',
-           'ClaimsConfig', 'text_row', 'print_source', 'run_claims', 'print_commands', 'store_ledger']
+           'ClaimsConfig', 'text_row', 'print_source', 'run_claims', 'store_ledger']
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #275c40bf
 import json
@@ -69,12 +69,16 @@ COLOURS = dict(zip(VERDICTS, ('#1a7f5a','#7cc4a0','#e3a73f','#c8423b','#c9ccd1')
 def verdict_legend(fig, rows):
     "Put the colours above the axes, with how many claims have each"
     count = Counter(row['verdict'] for row in rows)
-    def mark(verdict, colour):
-        label = f'{verdict} ({count[verdict]})'
-        return plt.Line2D([], [], marker='s', ls='', color=colour, label=label)
-    marks = [mark(*pair) for pair in COLOURS.items()]
-    fig.legend(handles=marks, loc='outside upper left', ncols=3, fontsize=7, frameon=False)
+    marks = [plt.Line2D([], [], marker='s', ls='', color=colour) for colour in COLOURS.values()]
+    names = [f'{verdict} ({count[verdict]})' for verdict in VERDICTS]
+    fig.legend(marks, names, loc='outside upper left', ncols=3, fontsize=7, frameon=False)
 
+def hide_frame(ax):
+    "Leave out the frame and the ticks"
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+# %% ../../nbs/90_ledger/01_ledger.ipynb #87109787
 def plot_verdicts(
     rows:list, # From `ledger`
 )->plt.Figure:
@@ -82,23 +86,14 @@ def plot_verdicts(
     sources = by_source(rows)
     fig,ax = plt.subplots(figsize=(7.4,.33*len(sources)+.75), layout='constrained')
     for y,own in enumerate(sources.values()):
-        colours = [COLOURS[row['verdict']] for row in sorted(own, key=verdict_rank)]
+        verdicts = sorted((row['verdict'] for row in own), key=VERDICTS.index)
+        colours = [COLOURS[verdict] for verdict in verdicts]
         ax.scatter(range(len(own)), [y]*len(own), marker='s', s=52, color=colours)
     ax.set(ylim=(len(sources)-.5,-.5), xticks=(), yticks=range(len(sources)))
     ax.set_yticklabels(sources, fontsize=8)
     hide_frame(ax)
     verdict_legend(fig, rows)
     return fig
-
-# %% ../../nbs/90_ledger/01_ledger.ipynb #87109787
-def verdict_rank(row)->int:
-    "Place of a verdict, the best first"
-    return VERDICTS.index(row['verdict'])
-
-def hide_frame(ax):
-    "Leave out the frame and the ticks"
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #1212893d
 def on_claims_scale(
@@ -140,7 +135,7 @@ def plot_row(ax, y, claim, row):
     x = None if row['value'] is None else on_claims_scale(claim, row['value'])
     if x is None: return
     left,right = scale_ends(claim, row)
-    if left<right: ax.plot([left,right], [y,y], color=colour, lw=1.6, alpha=.6, solid_capstyle='butt')
+    if left<right: ax.hlines(y, left, right, color=colour, lw=1.6, alpha=.6)
     marker = '<' if x<LOWEST else '>' if x>HIGHEST else 'o'
     ax.plot(within(x), y, color=colour, ms=6, marker=marker, mec='white', mew=.5)
 
@@ -237,9 +232,10 @@ def source_markdown(
     rows:list, # From `ledger`
 )->str: # Markdown, with links from the folder of notebooks
     "The table of one document"
-    lines = ['| claim and place | theirs | counts as true | here | verdict | records |', '|---'*6+'|']
+    head = 'claim and place','theirs','counts as true','here','verdict','records'
     pairs = zip(claims, rows, strict=True)
-    return '\n'.join(lines+[markdown_row(*pair) for pair in pairs if pair[0].source==source])
+    own = [markdown_row(*pair) for pair in pairs if pair[0].source==source]
+    return '\n'.join([markdown_line(*head), '|---'*len(head)+'|', *own])
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #353ee4bb
 def source_commands(
@@ -301,8 +297,8 @@ def row_text(row)->str:
 def same_row(a, b)->bool:
     "Do two rows say the same, but for rounding?"
     if None in (a,b) or any(a[key]!=b[key] for key in ('verdict','n','results')): return False
-    pairs = [(a[key],b[key]) for key in ('value','low','high')]
-    return all(x==y or None not in (x,y) and isclose(x, y, rel_tol=1e-6, abs_tol=1e-9) for x,y in pairs)
+    def close(x, y): return x==y or None not in (x,y) and isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
+    return all(close(a[key], b[key]) for key in ('value','low','high'))
 
 def ledger_changes(
     old:list, # Rows
@@ -358,7 +354,7 @@ def run_claims(
         pairs = [(claim,row) for claim,row in zip(claims, rows) if claim.source==source]
         pairs = [pair for pair in pairs if cfg.verdict in ('',pair[1]['verdict'])]
         if pairs: print_source(source, pairs)
-        if cfg.commands: print_commands(source, results)
+        if cfg.commands: print(f'{commands_markdown(source, results)}\n')
         count.update(row['verdict'] for _,row in pairs)
     parts = [f'{count[verdict]} {verdict}' for verdict in VERDICTS if count[verdict]]
     print(f'{count.total()} claims: {", ".join(parts)}')
@@ -366,13 +362,6 @@ def run_claims(
     return rows
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #03131dc2
-def print_commands(source, results):
-    "Print the commands behind the numbers of one document"
-    for name,lines in source_commands(source, results).items():
-        for line in lines:
-            if line: print(f'  {name}: {line}')
-    print()
-
 def store_ledger(root, rows):
     "Write the rows, and say what has changed"
     path = Path(root)/STORED

@@ -10,7 +10,7 @@ __all__ = ['Seconds', 'synchronize', 'in_turns', 'ratio', 'typical', 'in_process
 import os,sys,time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict,dataclass
+from dataclasses import asdict,dataclass,fields
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -67,7 +67,7 @@ def ratio(
     return over_rounds(x/y for x,y in zip(a[clock], b[clock], strict=True))
 
 def typical(
-    row:dict, # A candidate in a record, with the seconds of every round, or, in older records, with their median
+    row:dict, # A candidate in a record, with the seconds of every round, or their median alone
     clock:str='cpu', # Which clock counts
 )->float: # Seconds
     "How long a candidate takes"
@@ -131,6 +131,14 @@ class Measurement:
     rounds:int = 5 # Timed calls of each candidate, in turns; the median counts
     threads:int = 1 # Threads of PyTorch; one gives the steadiest numbers
     results:str = 'results' # Folder for the JSON file
+
+    def check(self):
+        "Refuse whole numbers below 1, alone or in a tuple; a seed may be 0"
+        for f in fields(self):
+            several = f.type is tuple
+            if (type(f.default[0]) if several and f.default else f.type) is not int: continue
+            for x in getattr(self, f.name) if several else (getattr(self, f.name),):
+                check_int(f.name, x, minimum=0 if f.name=='seed' else 1)
 
 @contextmanager
 def quiet_machine(

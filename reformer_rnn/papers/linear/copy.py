@@ -6,7 +6,7 @@
 __all__ = ['linear_copy_experiment', 'forms', 'outer_products_experiment', 'LinearCopyConfig', 'swapped_nelu', 'SwappedLinear',
            'linear_copy_model', 'linear_copy_dls', 'linear_copy_learner', 'updates_to', 'train_linear_copy',
            'check_linear_copy', 'run_linear_copy', 'convergence_table', 'plot_convergence', 'outer_product_attention',
-           'OuterProductsConfig', 'outer_products_row', 'run_outer_products']
+           'OuterProductsConfig', 'run_outer_products']
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #5d0963c3
 from dataclasses import dataclass
@@ -197,16 +197,15 @@ def plot_convergence(
     runs, # Records of runs with the same settings
 )->plt.Figure:
     "Held-out loss and accuracy, one colour per attention, one line per seed"
-    fig,(left,right) = plt.subplots(1, 2, figsize=(9,3.6), layout='constrained')
-    steps,floor = runs[0]['config']['epoch_steps'],runs[0]['chance']
-    Runs(runs).plot('epochs.valid_loss', left)
-    Runs(runs).plot('epochs.masked_accuracy', right)
-    left.axhline(floor['loss'], color='grey', ls='--', lw=.8)
-    right.axhline(floor['accuracy'], color='grey', ls='--', lw=.8, label='chance')
-    left.set(title='loss on held-out sequences', ylabel='nats', yscale='log')
-    right.set(title='accuracy', ylabel='share of symbols', ylim=0)
-    for ax in (left,right): ax.set(xlabel=f'evaluation, one every {steps} updates')
-    fig.legend(*right.get_legend_handles_labels(), loc='outside lower center', ncols=6, fontsize=8)
+    fig,axs = plt.subplots(1, 2, figsize=(9,3.6), layout='constrained')
+    xlabel = f'evaluation, one every {runs[0]["config"]["epoch_steps"]} updates'
+    for ax,key,name in zip(axs, ('valid_loss','masked_accuracy'), ('loss','accuracy')):
+        Runs(runs).plot(f'epochs.{key}', ax)
+        ax.axhline(runs[0]['chance'][name], color='grey', ls='--', lw=.8, label='chance')
+        ax.set(title=f'{name} on held-out sequences', xlabel=xlabel)
+    axs[0].set(ylabel='nats', yscale='log')
+    axs[1].set(ylabel='share of symbols', ylim=0)
+    fig.legend(*ax.get_legend_handles_labels(), loc='outside lower center', ncols=6, fontsize=8)
     return fig
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #b19d7be0
@@ -237,27 +236,22 @@ forms = {
     'outer products': outer_product_attention}
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #75e5717f
-def outer_products_row(name, n, qkv)->dict:
-    "What one form keeps for the backward pass, in units of the queries"
-    return dict(name=name, n=n, kept=saved_nbytes(lambda: forms[name](*qkv))/qkv[0].nbytes)
-
 def run_outer_products(
     cfg:OuterProductsConfig, # Settings
 )->dict: # What is stored
     "Time a forward and backward pass of three forms, and count what they keep"
-    for name in ('bs','n_heads','d_head'): check_int(name, getattr(cfg, name))
-    for n in cfg.lengths: check_int('length', n)
-    rows,calls = {},{}
-    def step(name, qkv): return lambda: torch.autograd.grad(forms[name](*qkv).sum(), qkv)
+    cfg.check()
+    rows = []
     with quiet_machine(cfg.threads):
         for n in cfg.lengths:
             size = cfg.bs,cfg.n_heads,n,cfg.d_head
             qkv = [torch.randn(size, requires_grad=True) for _ in range(3)]
-            for name in forms:
-                rows[name,n] = outer_products_row(name, n, qkv)
-                calls[name,n] = step(name, qkv)
-        seconds = in_turns(calls, cfg.rounds)
-        rows = [row | seconds[key].record for key,row in rows.items()]
+            passes = {name: partial(f, *qkv) for name,f in forms.items()}
+            def step(f): return lambda: torch.autograd.grad(f().sum(), qkv)
+            seconds = in_turns({name: step(f) for name,f in passes.items()}, cfg.rounds)
+            for name,f in passes.items():
+                kept = saved_nbytes(f)/qkv[0].nbytes # in units of the queries
+                rows.append(dict(name=name, n=n, kept=kept) | seconds[name].record)
         return store_measured(cfg, 'outer_products', rows=rows)
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #504d2b98

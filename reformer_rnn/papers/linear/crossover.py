@@ -16,7 +16,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from ...core import check_int,seed_everything
+from ...core import seed_everything
 from ...attention.softmax import SoftmaxAttention
 from ...models.encoder_decoder import EncoderDecoder
 from ...models.lm import LM,evaluating
@@ -42,9 +42,7 @@ class CrossoverConfig(Measurement):
 
     def check(self):
         "Refuse what cannot be measured"
-        counts = 'd_model','n_heads','n_layers','replicated_width','replicated_layers','decoded'
-        for name in ('tokens',*counts): check_int(name, getattr(self, name))
-        for n in self.replicated: check_int('length', n)
+        super().check()
         if self.replicated_width%min(64, self.replicated_width):
             raise ValueError(f'replicated_width={self.replicated_width}: '
                              'expected a multiple of 64, the width of its heads')
@@ -57,7 +55,7 @@ def check_cut(
 ):
     "Refuse lengths that do not divide the number of tokens"
     for n in lengths:
-        if tokens%check_int('length', n):
+        if tokens%n:
             raise ValueError(f'{tokens} tokens a step cannot be cut into sequences of {n}: '
                              'choose a length that divides them')
 

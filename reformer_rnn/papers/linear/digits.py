@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['digits_experiment', 'digits_speed_experiment', 'DigitsConfig', 'digits_model', 'image_bits', 'draw_pixels',
            'drawn_images', 'sample_images', 'complete_images', 'train_digits', 'check_digits', 'run_digits',
-           'digits_table', 'plot_bits', 'plot_samples', 'plot_completions', 'DigitsSpeedConfig', 'draw_from_scratch',
-           'drawing_calls', 'run_digits_speed', 'rates', 'speed_table']
+           'digits_table', 'plot_bits', 'plot_drawings', 'DigitsSpeedConfig', 'drawing_calls', 'run_digits_speed',
+           'rates', 'speed_table']
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #2f60b006
 import math
@@ -164,9 +164,10 @@ def run_digits(
     check_digits(cfg)
     runs = run_all(cfg, train_digits)
     print(f'\nBits per pixel of {runs[0]["n_test"]} test images\n{digits_table(runs).to_string()}')
-    pictures = dict(bits=plot_bits, samples=plot_samples, completions=plot_completions)
-    for name,plot in pictures.items():
-        plot(runs).savefig(Path(cfg.results)/f'{name}.png', dpi=100); plt.close()
+    pictures = {name: plot_drawings(runs, name) for name in ('samples','completions')}
+    for name,fig in (pictures | dict(bits=plot_bits(runs))).items():
+        fig.savefig(Path(cfg.results)/f'{name}.png', dpi=100)
+        plt.close(fig)
     print(f'\nRuns and pictures: {cfg.results}')
     return runs
 
@@ -204,9 +205,8 @@ def plot_bits(
         for bits in own.values('bits_per_dim'): left.plot(last, bits, 'o', color=f'C{i}', ms=4)
         right.plot(np.mean(own.values('bits_by_class'), 0), 'o-', color=f'C{i}', ms=4, lw=.8)
     for name,bits in runs[0]['floors'].items():
-        if name=='uniform': continue
         left.axhline(bits, color='grey', ls='--', lw=.8)
-        left.text(last, bits, f'table: {name}', ha='right', va='bottom', fontsize=8, color='grey')
+        if name!='uniform': left.text(last, bits, f'table: {name}', ha='right', va='bottom', fontsize=8)
     left.set(title='Validation (lines) and test images (dots)', ylim=(None,3))
     right.set(title='Test images by class', xlabel='digit', xticks=range(10))
     for ax in (left,right): ax.set_ylabel('bits per pixel')
@@ -214,34 +214,21 @@ def plot_bits(
     return fig
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #3f7b386d
-def plot_samples(
+def plot_drawings(
     runs, # Records of runs
+    what:str, # `samples`, or `completions` of upper halves
 )->plt.Figure:
-    "Test images, and what the first run of every attention draws from nothing"
-    groups = Runs(runs).by('attention')
-    drawn = {name: unpack_images(own[0]['samples']) for name,own in groups.items()}
-    n = max(map(len, drawn.values()))
-    panels = {'real (test images)': split_digits().test.images[:n]} | drawn
-    n_rows = math.ceil(len(panels)/2)
-    size = 8,n_rows*(.4*math.ceil(n/10)+.35)
-    fig,axs = plt.subplots(n_rows, 2, figsize=size, layout='constrained')
-    for ax,(name,images) in zip(axs.flat, panels.items()): show_digits(images, ax=ax, title=name)
-    for ax in axs.flat[len(panels):]: ax.set_axis_off()
-    fig.get_layout_engine().set(wspace=.06)
-    return fig
-
-# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #9da4eaf8
-def plot_completions(
-    runs, # Records of runs
-)->plt.Figure:
-    "Ten test images, and how the first run of every attention completes their upper halves"
+    "Real images, and what the first run of every attention has drawn, in ten rows"
     first = {name: own[0] for name,own in Runs(runs).by('attention').items()}
-    columns = {'real': runs[0]['halves']} | {name: run['completions'] for name,run in first.items()}
-    widths = [1]+[run['config']['n_completions'] for run in first.values()]
+    drawn = {name: unpack_images(run[what]) for name,run in first.items()}
+    real = split_digits().test.images[:max(map(len, drawn.values()))]
+    if what=='completions': real = unpack_images(runs[0]['halves'])
+    panels = dict(real=real) | drawn
+    widths = [math.ceil(len(images)/10) for images in panels.values()]
     size = .45*sum(widths)+.35*len(widths),4.8
     fig,axs = plt.subplots(1, len(widths), figsize=size, layout='constrained', width_ratios=widths)
-    for ax,(name,images),n in zip(axs, columns.items(), widths):
-        show_digits(unpack_images(images), ncols=n, ax=ax, title=name)
+    for ax,(name,images),n in zip(axs, panels.items(), widths):
+        show_digits(images, ncols=n, ax=ax, title=name)
     return fig
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #7fd9bf28
@@ -260,17 +247,6 @@ class DigitsSpeedConfig(Measurement):
     results:str = 'results/digits_speed' # Folder for the JSON file
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #b73e473d
-def draw_from_scratch(
-    model:LM, # Any model over the pixels' tokens
-    batch:int, # Images drawn at once
-    ends, # Numbers of tokens to read
-):
-    "Draw single pixels, reading everything before them again"
-    with evaluating(model):
-        for n in ends:
-            logits = model(torch.zeros(batch, n, dtype=torch.long))
-            sample_token(logits[:,-1,:LEVELS])
-
 def drawing_calls(
     cfg:DigitsSpeedConfig, # Settings
     attention:str, # One of `cfg.attention`
@@ -278,21 +254,23 @@ def drawing_calls(
     batch:int, # Images drawn at once
 )->dict: # Form -> (function without arguments, how many images it draws)
     "What is timed for one attention: drawing with a state, and from scratch"
-    model = digits_model(cfg, attention, length)
-    nothing = torch.zeros(batch, 0, dtype=torch.long)
+    model = digits_model(cfg, attention, length).eval()
     places = min(cfg.places, length)
-    ends = [1+(2*i+1)*length//(2*places) for i in range(places)] # in the middle of equal parts
-    return {'state': (lambda: draw_pixels(model, nothing, length)[1], batch),
-            'from scratch': (lambda: draw_from_scratch(model, batch, ends), batch*places/length)}
+    def with_state():
+        return draw_pixels(model, torch.zeros(batch, 0, dtype=torch.long), length)[1]
+    @torch.no_grad()
+    def from_scratch():
+        for i in range(places): # tokens up to the middle of equal parts
+            known = torch.zeros(batch, 1+(2*i+1)*length//(2*places), dtype=torch.long)
+            sample_token(model(known)[:,-1,:LEVELS])
+    return {'state': (with_state, batch), 'from scratch': (from_scratch, batch*places/length)}
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #e414690c
 def run_digits_speed(
     cfg:DigitsSpeedConfig, # Settings
 )->dict: # What is stored
     "Time drawing with and without a state, and store one JSON file"
-    check_int('places', cfg.places)
-    for n in cfg.lengths: check_int('lengths', n)
-    for batch in cfg.batches: check_int('batches', batch)
+    cfg.check()
     rows,calls,images = {},{},{}
     with quiet_machine(cfg.threads):
         for attention,n,batch in product(cfg.attention, cfg.lengths, cfg.batches):

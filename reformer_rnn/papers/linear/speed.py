@@ -14,7 +14,6 @@ from importlib.util import find_spec
 import torch
 import torch.nn.functional as F
 
-from ...core import check_int
 from ...attention.linear import linear_attention
 from .crossover import check_cut
 from ...runs.experiment import Experiment
@@ -115,8 +114,7 @@ def run_linear_speed(
     cfg:LinearSpeedConfig, # Settings
 )->dict: # What is stored
     "Measure time and memory, and store one JSON file"
-    for name in ('tokens','n_heads','d_head','rounds','threads'):
-        check_int(name, getattr(cfg, name))
+    cfg.check()
     check_cut(cfg.tokens, cfg.lengths)
     peer = version('pytorch-fast-transformers') if find_spec('fast_transformers') else None
     times = {}
