@@ -22,6 +22,7 @@ from .attention.probsparse import *
 from .attention.sliding import *
 from .attention.block_recurrent import *
 from .attention.memory import *
+from .attention.delta import *
 from .blocks.positions import *
 from .blocks.transformer import *
 from .blocks.reversible import *
