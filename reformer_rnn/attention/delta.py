@@ -119,7 +119,7 @@ def _run_states(tile, start):
     if tile.gated: parts += _by_chunk(tile, tile.whole)
     for S,new,u,w,k,*kept in zip(states, states[1:], *parts):
         u.baddbmm_(w, S, alpha=-1)
-        if kept: torch.mul(S, kept[0], out=new).baddbmm_(k.mT, u)
+        if kept: torch.bmm(k.mT, u, out=new).addcmul_(S, kept[0])
         else: torch.baddbmm(S, k.mT, u, out=new)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #20c55db2
@@ -127,9 +127,9 @@ def _run_back(tile, dO, R):
     "Fill in the gradients `dU` of what is written, and those of the states before and after each chunk"
     N,C,buffers = tile.N,tile.C,tile.buffers
     tile.dU = torch.bmm(tile.A.mT, dO, out=buffers('dU', *dO.shape))
-    before = tile.scaled('read_Q', tile.Q, tile.before if tile.gated else None)
+    tile.read = tile.scaled('read', dO, tile.before if tile.gated else None) # what reads the state
     Rs = buffers('R', *tile.states.shape)
-    torch.bmm(before.mT, dO, out=Rs[:-1].flatten(0, 1))
+    torch.bmm(tile.Q.mT, tile.read, out=Rs[:-1].flatten(0, 1))
     Rs[-1] = 0 if R is None else R
     grads,parts = Rs.unbind(0),_by_chunk(tile, tile.dU, tile.W, tile.written_K)
     if tile.gated: parts += _by_chunk(tile, tile.whole)
@@ -160,10 +160,10 @@ def _tile_gradients(tile, dO):
     G = torch.bmm(dO, tile.U.mT, out=buffers('G', *tile.square)).tril_()
     shape = tile.Q.shape
     dQ,erased,written = (torch.bmm(x, s.mT, out=buffers(name, *shape)) # through the states
-                         for name,x,s in (('dQ',dO,S),('erased',dV,S),('dK',tile.U,tile.R)))
+                         for name,x,s in (('dQ',tile.read,S),('erased',dV,S),('dK',tile.U,tile.R)))
     if tile.gated:
-        for x,factor in ((E,tile.between),(G,tile.between),(dQ,tile.before),(erased,tile.before),
-                         (written,tile.after)): x.mul_(factor)
+        factors = (E,tile.between),(G,tile.between),(erased,tile.before),(written,tile.after)
+        for x,factor in factors: x.mul_(factor)
         dg = _decay_gradient(tile, S, E, G, dQ, erased, written)
     dQ.baddbmm_(G, tile.K)
     dK = written.sub_(erased).baddbmm_(G.mT, tile.Q)
