@@ -43,10 +43,10 @@ from .data.forecast import *
 from .data.documents import *
 from .data.reading import *
 from .data.digits import *
-from .training.tracking import *
+from .runs.record import *
 from .training.metrics import *
 from .training.callbacks import *
-from .training.results import *
+from .runs.read import *
 from .training.weights_biases import *
 from .training.processes import *
 from .training.snapshots import *

@@ -3,8 +3,8 @@ import json
 
 from conftest import ROOT
 
-from reformer_rnn.claims.claim import Results
-from reformer_rnn.claims.ledger import STORED, UPDATE, claims, commands_markdown, counts_markdown, ledger, ledger_changes, source_markdown
+from reformer_rnn.runs.claim import Results
+from reformer_rnn.ledger.ledger import STORED, UPDATE, claims, commands_markdown, counts_markdown, ledger, ledger_changes, source_markdown
 
 RESULTS = Results(ROOT/'nbs')
 ROWS = ledger(RESULTS)

@@ -1,6 +1,6 @@
 "The copy task is learned from most seeds, not from a lucky one: convergence is sudden, so one seed in three may miss it."
 import pytest
-from reformer_rnn.experiments.copy import CopyConfig, train_copy
+from reformer_rnn.papers.reformer.copy import CopyConfig, train_copy
 
 @pytest.mark.parametrize('attention, form', [('shared_qk', 'full'), ('lsh-2', 'LSH-2')])
 def test_two_of_three_seeds(attention, form, tmp_path):

@@ -114,7 +114,7 @@ def test_many_kills(kind):
 def command(folder, *options):
     "The command line of a small experiment."
     sizes = '--n-bytes 20000 --d-model 16 --n-heads 2 --seq-len 32 --bs 4 --carry --epochs 1 --sample 4'
-    return [sys.executable, '-c', 'from reformer_rnn.experiments.command import main; main()', 'charlm', *sizes.split(), '--results', str(folder), *options]
+    return [sys.executable, '-c', 'from reformer_rnn.ledger.command import main; main()', 'charlm', *sizes.split(), '--results', str(folder), *options]
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 def test_command_stops_and_resumes(tmp_path):

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 SIZES = '--n-bytes 7200 --d-model 16 --n-layers 1 --n-heads 2 --seq-len 32 --bs 4 --carry --epochs 1 --sample 4'
-PROGRAM = [sys.executable, '-c', 'from reformer_rnn.experiments.command import main; main()', 'charlm', *SIZES.split()]
+PROGRAM = [sys.executable, '-c', 'from reformer_rnn.ledger.command import main; main()', 'charlm', *SIZES.split()]
 TORCHRUN = [sys.executable, '-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', '2', '--no-python']
 
 def start(folder, *options, launcher=()):

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from reformer_rnn.experiments import run as experiments_run
-from reformer_rnn.experiments.command import load_experiment
-from reformer_rnn.training import tracking
+from reformer_rnn.runs import train as runs_train
+from reformer_rnn.ledger.command import load_experiment
+from reformer_rnn.runs import record
 from reformer_rnn.training.checkpoints import Stopped
 
 TINY = {  # Command: settings of a run of a second or two, and the step after which it is stopped
@@ -23,12 +23,12 @@ TINY = {  # Command: settings of a run of a second or two, and the step after wh
 
 def train(name, cfg, stop_after=0):
     "The record of the one run of an experiment, or of `Stopped`."
-    class RunRecord(tracking.RunRecord):
+    class RunRecord(record.RunRecord):
         def after_batch(self):
             super().after_batch()
             if self.training and self.learn.train_iter == stop_after: signal.raise_signal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        patch.setattr(experiments_run, 'RunRecord', RunRecord)
+        patch.setattr(runs_train, 'RunRecord', RunRecord)
         return load_experiment(name)[1](cfg)[0]
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
