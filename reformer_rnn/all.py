@@ -23,6 +23,8 @@ from .attention.sliding import *
 from .attention.block_recurrent import *
 from .attention.memory import *
 from .attention.delta import *
+from .attention.convolution import *
+from .attention.delta_layers import *
 from .blocks.positions import *
 from .blocks.transformer import *
 from .blocks.reversible import *
