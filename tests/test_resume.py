@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from reformer_rnn.runs import train as runs_train
-from reformer_rnn.ledger.command import load_experiment
+from reformer_rnn.runs.experiment import find_experiment
 from reformer_rnn.runs import record
 from reformer_rnn.training.checkpoints import Stopped
 
@@ -29,14 +29,14 @@ def train(name, cfg, stop_after=0):
             if self.training and self.learn.train_iter == stop_after: signal.raise_signal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         patch.setattr(runs_train, 'RunRecord', RunRecord)
-        return load_experiment(name)[1](cfg)[0]
+        return find_experiment(name).run(cfg)[0]
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 @pytest.mark.parametrize('name', TINY)
 def test_resumes(name, tmp_path, small_documents):
     settings, step = TINY[name]
     if name == 'doclm': settings = dict(settings, data=small_documents)
-    cfg = load_experiment(name)[0](**settings, results=str(tmp_path/'whole'))
+    cfg = find_experiment(name).settings(**settings, results=str(tmp_path/'whole'))
     whole, stopped = train(name, cfg), replace(cfg, results=str(tmp_path/'stopped'))
     assert len(whole['epochs']['epoch']) > 1, 'too short to be stopped in the second epoch'
     with pytest.raises(Stopped, match=f'after step {step}'): train(name, stopped, step)

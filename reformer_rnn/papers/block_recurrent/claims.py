@@ -10,7 +10,8 @@ __all__ = ['BRT', 'COLUMNS', 'first', 'brt_claims', 'memory', 'recurrent', 'time
 from functools import partial
 
 from .speed import PAPER_TIMES,length_table
-from ...runs.claim import Claim,above_zero,at_least,at_most,below_zero,between,by_seed,counted,difference,over_rounds,over_seeds,paired
+from ...runs.claim import Claim,above_zero,at_least,at_most,below_zero,between,by_seed,difference
+from ...runs.interval import counted,over_rounds,over_seeds,paired
 from .documents import PAPER_BITS
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #48d08ae2

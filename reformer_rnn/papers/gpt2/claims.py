@@ -9,7 +9,8 @@ __all__ = ['THESIS', 'recall', 'pages', 'price', 'memories', 'gpt2_claims', 'pag
 from functools import partial
 
 
-from ...runs.claim import Claim,Measured,Region,above_zero,at_least,at_most,below_zero,difference,mean_of,over_rounds,over_seeds
+from ...runs.claim import Claim,Region,above_zero,at_least,at_most,below_zero,difference,mean_of
+from ...runs.interval import Measured,over_rounds,over_seeds
 from .pages import compared
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6a331380

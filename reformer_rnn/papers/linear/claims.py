@@ -9,7 +9,8 @@ __all__ = ['LINEAR', 'copying', 'linear_claims', 'printed', 'timed', 'quality', 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #0c25440d
 from functools import partial
 
-from ...runs.claim import Claim,Measured,Region,above_zero,at_least,at_most,below_zero,between,difference,mean_of,near,over_medians,over_rounds,share_of
+from ...runs.claim import Claim,Region,above_zero,at_least,at_most,below_zero,between,difference,mean_of,near
+from ...runs.interval import Measured,over_medians,over_rounds,share_of
 from .crossover import crossover_interval
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #0f615dfb

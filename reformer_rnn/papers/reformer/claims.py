@@ -9,7 +9,8 @@ __all__ = ['REPORT', 'claim', 'table', 'reformer_report', 'paper', 'figure4', 't
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #b911b092
 from functools import partial
 
-from ...runs.claim import Claim,above_zero,at_least,at_most,below_zero,between,counted,difference,mean_of,over_medians,share_of
+from ...runs.claim import Claim,above_zero,at_least,at_most,below_zero,between,difference,mean_of
+from ...runs.interval import counted,over_medians,share_of
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #ed70a6dc
 def stuck(runs):

@@ -12,7 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from ...runs.claim import Claim,Measured,above_zero,at_least,at_most,below_zero,between,by_seed,counted,difference,over_medians,over_rounds,over_seeds,paired,share_of
+from ...runs.claim import Claim,above_zero,at_least,at_most,below_zero,between,by_seed,difference
+from ...runs.interval import Measured,counted,over_medians,over_rounds,over_seeds,paired,share_of
 from .forecast_results import BOTH,SOURCES,paired_difference,published_errors,published_pair
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #485ec85d

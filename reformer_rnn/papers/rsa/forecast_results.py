@@ -18,7 +18,7 @@ from matplotlib.ticker import LogLocator
 
 from ...core import check_int
 from ...data.forecast import _date_axis
-from ...runs.train import same_settings
+from ...runs.experiment import same_settings
 from ...runs.record import MeanCI,load_runs,mean_ci
 
 # %% ../../../nbs/70_papers/30_rsa/03_forecast_results.ipynb #1b60d152
