@@ -37,6 +37,7 @@ from .models.informer import *
 from .models.block_recurrent import *
 from .models.gpt2_memory import *
 from .models.gpt2 import *
+from .models.qwen3_next import *
 from .data.copy import *
 from .data.text import *
 from .data.wiki import *
