@@ -19,7 +19,7 @@ def delta_matrix(
     k:torch.Tensor, # Keys, (..., n, d)
     beta:torch.Tensor, # Step sizes, (..., n)
 )->torch.Tensor: # T, (..., n, n), lower triangular: what is written is `T @ v`
-    "The matrix that turns values into what is written (Yang et al. 2024b, equation 10)"
+    "The matrix that turns values into what is written (Yang et al. 2024b, section 3)"
     eye = torch.eye(k.shape[-2], dtype=k.dtype, device=k.device)
     system = beta.unsqueeze(-1)*(k @ k.mT) # the solver reads what is strictly below the diagonal
     inverse = torch.linalg.solve_triangular(system, eye.expand_as(system), upper=False, unitriangular=True)
