@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ..core import check_choice,check_int
+from ..core import check_choice,check_int,own_state
 from .layer import AttentionLayer,build_attention,register_attention
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #0b85c099
@@ -98,7 +98,7 @@ class ConvolvedAttention(AttentionLayer):
         self.check(x, state, context)
         if mask is not None and tuple(mask.shape)!=tuple(x.shape[:2]):
             raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask of shape {tuple(x.shape[:2])}')
-        before,state = (None,None) if state is None else state
+        before,state = (None,None) if state is None else own_state(state)
         x,before = self.conv(x, before, mask)
         y,state = self.layer(x, state, mask=mask)
         return y,(before,state)

@@ -4,13 +4,13 @@
 
 # %% auto #0
 __all__ = ['delta_matrix', 'delta_chunks', 'sum_ranges', 'over_whole', 'differentiable_delta_gradients', 'delta_step',
-           'interleave_steps', 'check_delta', 'check_steps', 'delta_attention', 'hide_writes', 'delta_decays']
+           'interleave_steps', 'check_delta', 'check_steps', 'delta_attention', 'delta_decays']
 
 # %% ../../nbs/10_attention/15_delta.ipynb #34ff90ff
 import torch
 import torch.nn.functional as F
 
-from ..core import check_int,check_mask
+from ..core import check_int,check_mask,hide_padding,ordinary_only,values_known
 from .decay import check_equal_lengths,decay_matrix,log_decays,start_state,sums_after
 from .linear import Buffers,cut_tile,into_chunks,tile_slices
 
@@ -309,8 +309,8 @@ def check_steps(
     beta:torch.Tensor, # Step sizes, (b, h, n, 1)
     eps:float, # Rounding of the type in which the keys were given
 ):
-    "Refuse step sizes below 0 or above 2, and steps that overshoot; a graph that is being compiled is not checked"
-    if torch.compiler.is_compiling() or not beta.numel(): return
+    "Refuse step sizes below 0 or above 2, and steps that overshoot, where numbers can be looked at"
+    if not beta.numel() or not values_known(k, beta): return
     low,high = beta.min().item(),beta.max().item()
     if not (low>=0 and high<=2):
         raise ValueError(f'beta has values from {low:.3g} to {high:.3g}: expected step sizes from 0 to 2, such as '
@@ -338,14 +338,13 @@ def delta_attention(
     C,s = check_int('chunk_size', chunk_size),check_int('n_steps', n_steps)
     check_delta(q, k, v, beta, s)
     b,h,n,d = q.shape
-    mask = check_mask(mask, (b,h,n,n), key_only=True)
-    dtype = torch.promote_types(q.dtype, torch.float32)
+    check_mask(mask, (b,h,n,n), key_only=True)
+    dtype,real = torch.promote_types(q.dtype, torch.float32),mask # which writes are real
+    if mask is not None and s>1: real = mask.repeat_interleave(s, 1)
     with torch.autocast(q.device.type, enabled=False):
-        Q,K,V,beta = (x.to(dtype) for x in (q,k,v,beta.unsqueeze(-1)))
+        Q = hide_padding(q, mask).to(dtype)
+        K,V,beta = (hide_padding(x, real).to(dtype) for x in (k,v,beta.unsqueeze(-1)))
         if normalize_keys: K = F.normalize(K, dim=-1)
-        if mask is not None:
-            real = mask.mT
-            Q,(K,V,beta) = Q.masked_fill(~real, 0.),hide_writes(real, s, K, V, beta)
         check_steps(K, beta, torch.finfo(k.dtype).eps)
         g = None if decay is None else delta_decays(decay, q.shape, dtype, mask)
         S = None if state is None else start_state(state, (b,h,d,V.shape[-1]), V)
@@ -355,24 +354,17 @@ def delta_attention(
     return out.to(v.dtype),S
 
 # %% ../../nbs/10_attention/15_delta.ipynb #424bc598
-def hide_writes(real, n_steps, *xs):
-    "Zeros in keys, values and step sizes of positions that are not real"
-    if n_steps>1: real = real.repeat_interleave(n_steps, 2)
-    return [x.masked_fill(~real, 0.) for x in xs]
-
 def delta_decays(
     decay:torch.Tensor, # In [0, 1], (h,) or (b, h, n)
     shape:tuple, # Of the queries, (b, h, n, d)
     dtype:torch.dtype, # In which to take the logarithm
-    mask:torch.Tensor=None, # Key mask, (b, 1, 1, n)
+    mask:torch.Tensor=None, # Key mask, (b, n)
 )->torch.Tensor: # Logarithms, (b, h, n, 1), zero where the mask is False
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
     if tuple(decay.shape) not in ((h,),(b,h,n)):
         raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, or one a position, {(b,h,n)}')
-    if decay.ndim==1: decay = decay[:,None].expand(b, h, n)
-    if mask is not None: decay = decay.masked_fill(~mask.squeeze(2), 1.)
-    return log_decays(decay, shape, dtype)
+    return log_decays(decay, shape, dtype, mask)
 
 def _attend(Q, K, V, beta, g, S, C):
     "The step, the kernel, or what a compiler can read"
@@ -380,6 +372,6 @@ def _attend(Q, K, V, beta, g, S, C):
     if n==0: return V,V.new_zeros(*K.shape[:2], K.shape[-1], V.shape[-1]) if S is None else S
     if n==1: return delta_step(Q, K, V, beta, S, g)
     C = n if n<=C else C
-    if torch.compiler.is_compiling(): return over_whole((Q,K,V,beta,g), S, C)
+    if ordinary_only() or torch.compiler.is_compiling(): return over_whole((Q,K,V,beta,g), S, C)
     out,S = _Delta.apply(Q, K, V, beta, g, S, C)
     return out.transpose(1,2),S
