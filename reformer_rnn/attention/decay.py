@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['decay_matrix', 'channel_weights', 'sums_after', 'decay_chunks', 'decay_step', 'log_decays', 'start_state',
-           'decay_attention', 'check_equal_lengths', 'over_chunks', 'ForgettingAttention', 'Retention',
+           'decay_attention', 'check_equal_lengths', 'over_chunks', 'sum_ranges', 'range_tables', 'gradient_like',
+           'differentiable_decay_gradients', 'attend_decaying', 'ForgettingAttention', 'Retention',
            'GatedLinearAttention']
 
 # %% ../../nbs/10_attention/06_decay.ipynb #1d2e19e1
@@ -15,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ..core import check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,own_state,values_known
 from .layer import QKVAttention,register_attention,split_heads
-from .linear import into_chunks,safe_divide
+from .linear import Buffers,cut_tile,into_chunks,safe_divide,tile_slices
 
 # %% ../../nbs/10_attention/06_decay.ipynb #3f58177f
 def decay_matrix(
@@ -125,10 +126,10 @@ def decay_attention(
         Q,K,V = (hide_padding(o, mask).to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
         g = log_decays(decay, q.shape, Q.dtype, mask)
         if normalize: V = F.pad(V, (0,1), value=1.)
-        S = start_state(state, (b,h,d,V.shape[-1]), V)
+        S = None if state is None and n>1 else start_state(state, (b,h,d,V.shape[-1]), V)
         if n==1: out,S = decay_step(Q, K, V, g, S)
         elif n==0: out = V
-        else: out,S = over_chunks(decay_chunks, (Q,K,V,g), S, 1<<(min(C, n)-1).bit_length())
+        else: out,S = attend_decaying(Q, K, V, g, S, C)
         if normalize: out = safe_divide(out[...,:-1], out[...,-1:])
     return out.to(v.dtype),S
 
@@ -157,6 +158,155 @@ def over_chunks(
         out,S = run(*stretch, S)
         outs.append(out)
     return torch.cat(outs, 1).flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
+
+# %% ../../nbs/10_attention/06_decay.ipynb #58bbc34a
+def sum_ranges(
+    C:int, # Positions in a chunk
+    like:torch.Tensor, # For dtype and device
+)->torch.Tensor: # (C, C*C + 2*C + 1), zeros and ones
+    "Columns that add up the places j+1 to i for all (i, j), those up to i, those after j, and all"
+    at = torch.arange(C, device=like.device)
+    upto,after = at[:,None]<=at,at[:,None]>at # (place, i) and (place, j)
+    pairs = upto[:,:,None]&after[:,None]
+    everything = torch.ones_like(upto[:,:1])
+    return torch.cat([pairs.flatten(1),upto,after,everything], 1).to(like.dtype)
+
+# %% ../../nbs/10_attention/06_decay.ipynb #bb4aac91
+class _HeadTile:
+    "N chunks of all heads of a tile, each (C, ...): the factors of its decays, A, and its states"
+    def __init__(self, buffers, xs, cut, tables, start):
+        def load(name, x):
+            x = cut(x)
+            return buffers(name, *x.shape).copy_(x).flatten(0, 2)
+        self.Q,self.K,self.V,g = (load(*x) for x in zip(('Q','K','V','g'), xs))
+        self.chunks,(self.N,self.C,d) = len(cut(xs[0])),self.Q.shape
+        self.sums,square,dv = tables[self.C],(self.N,self.C,self.C),self.V.shape[-1]
+        factors = torch.mm(g.squeeze(-1), self.sums, out=buffers('decays', self.N, self.sums.shape[1])).exp_()
+        between,before,after,whole = factors.split([self.C**2,self.C,self.C,1], -1)
+        self.between,self.whole = between.unflatten(-1, (self.C,self.C)),whole.unsqueeze(-1)
+        self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
+        self.QK = torch.bmm(self.Q, self.K.mT, out=buffers('QK', *square))
+        self.A = torch.mul(self.QK, self.between, out=buffers('A', *square)).tril_()
+        self.written = torch.mul(self.K, self.after, out=buffers('written', *self.K.shape))
+        self.states = buffers('states', self.chunks+1, self.N//self.chunks, d, dv)
+        torch.bmm(self.written.mT, self.V, out=self.states[1:].flatten(0, 1))
+        self.states[0] = 0 if start is None else start.flatten(0, 1)
+        self.fade(self.states.unbind(0), 1)
+
+    def fade(self, sums, step):
+        "To each sum add what is left of the one before it, forwards or backwards"
+        kept = self.whole.unflatten(0, (self.chunks,-1)).unbind(0)
+        for i,keep in list(enumerate(kept))[::step]:
+            if step==1: sums[i+1].addcmul_(sums[i], keep)
+            else: sums[i].addcmul_(sums[i+1], keep)
+
+# %% ../../nbs/10_attention/06_decay.ipynb #72dbfc0e
+def _head_gradients(tile, buffers, dO, R, want_g):
+    "Gradients of queries, keys, values and, if wanted, logarithms; and that of the state before the tile"
+    N,C,S = tile.N,tile.C,tile.states[:-1].flatten(0, 1)
+    read = torch.mul(dO, tile.before, out=buffers('read', *dO.shape))
+    Rs = buffers('R', *tile.states.shape)
+    torch.bmm(tile.Q.mT, read, out=Rs[:-1].flatten(0, 1))
+    Rs[-1] = 0 if R is None else R
+    tile.fade(Rs.unbind(0), -1)
+    R = Rs[1:].flatten(0, 1)
+    G = torch.bmm(dO, tile.V.mT, out=buffers('G', N, C, C)).tril_().mul_(tile.between)
+    dV = torch.bmm(tile.A.mT, dO, out=buffers('dV', *dO.shape)).baddbmm_(tile.written, R)
+    dQ = torch.bmm(read, S.mT, out=buffers('dQ', *tile.Q.shape))
+    dK = torch.bmm(tile.V, R.mT, out=buffers('dK', *tile.Q.shape)).mul_(tile.after)
+    dg = _log_gradient(tile, buffers, S, R, G, dQ, dK) if want_g else None
+    dQ.baddbmm_(G, tile.K)
+    dK.baddbmm_(G.mT, tile.Q)
+    return (dQ,dK,dV,dg),buffers('last_R', *Rs[0].shape).copy_(Rs[0])
+
+def _log_gradient(tile, buffers, S, R, G, dQ, dK):
+    "Each factor times its gradient, added up over the ranges of `sum_ranges`"
+    terms = buffers('terms', tile.N, tile.sums.shape[1])
+    between,before,after,whole = terms.split([tile.C**2,tile.C,tile.C,1], -1)
+    torch.mul(G, tile.QK, out=between.unflatten(-1, (tile.C,tile.C)))
+    scratch = torch.mul(dQ, tile.Q, out=buffers('scratch', *tile.Q.shape))
+    torch.sum(scratch, -1, out=before)
+    torch.sum(torch.mul(dK, tile.K, out=scratch), -1, out=after)
+    through = torch.bmm(S.flatten(1).unsqueeze(-2), R.flatten(1).unsqueeze(-1))
+    torch.mul(through.view(-1), tile.whole.view(-1), out=whole.squeeze(-1))
+    return (terms @ tile.sums.mT).unsqueeze(-1)
+
+# %% ../../nbs/10_attention/06_decay.ipynb #9723d1f7
+def range_tables(parts, C, like):
+    "`sum_ranges` for each length that a chunk has in these parts"
+    return {c: sum_ranges(c, like) for c in {min(C, part.stop-part.start) for part in parts}}
+
+def gradient_like(x):
+    "An empty tensor for a gradient of (b, h, n, ...), in the layout of an output (b, n, h, ...); None for None"
+    if x is None: return None
+    return torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2)
+
+class _HeadDecay(torch.autograd.Function):
+    "Decaying linear attention with one decay a head, in tiles; its output is (b, n, h, dv)"
+    @staticmethod
+    def forward(ctx, q, k, v, g, S, C):
+        (b,h,n,d),dv,xs = q.shape,v.shape[-1],(q,k,v,g)
+        buffers,(groups,parts) = Buffers(device=q.device, dtype=q.dtype),tile_slices(q, C)
+        whole,states = v.new_empty(b, n, h, dv),[v.new_empty(b, h, d, dv) for _ in parts]
+        tables = range_tables(parts, C, q)
+        for rows in groups:
+            for part,before,after in zip(parts, [S,*states], states):
+                cut = lambda x: cut_tile(x, rows, part, C)
+                tile = _HeadTile(buffers, xs, cut, tables, None if before is None else before[rows])
+                after[rows] = tile.states[-1].view_as(after[rows])
+                out = torch.bmm(tile.A, tile.V, out=buffers('out', *tile.V.shape))
+                out.baddbmm_(tile.Q.mul_(tile.before), tile.states[:-1].flatten(0, 1))
+                place = cut(whole.transpose(1,2))
+                place.copy_(out.view(place.shape))
+        ctx.save_for_backward(*xs, S, *states[:-1])
+        ctx.C = C
+        ctx.set_materialize_grads(False) # no zeros where nobody asked for a gradient
+        return whole,states[-1]
+
+# %% ../../nbs/10_attention/06_decay.ipynb #14d7fd42
+def _head_backward(ctx, dO, R_last):
+    "The gradients of `_HeadDecay`, tile by tile from the last to the first"
+    *xs,S,C = *ctx.saved_tensors[:5],ctx.C
+    v,states = xs[2],ctx.saved_tensors[5:]
+    dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
+    if torch.is_grad_enabled(): return differentiable_decay_gradients((*xs,S), (dO,R_last), C)
+    want_g = ctx.needs_input_grad[3]
+    grads,dS = [gradient_like(x) for x in xs],None if S is None else torch.empty_like(S)
+    buffers,(groups,parts) = Buffers(device=v.device, dtype=v.dtype),tile_slices(v, C)
+    tables = range_tables(parts, C, v)
+    for rows in groups:
+        R = None if R_last is None else R_last[rows].flatten(0, 1)
+        for part,before in zip(parts[::-1], [S,*states][::-1]):
+            cut = lambda x: cut_tile(x, rows, part, C)
+            tile = _HeadTile(buffers, xs, cut, tables, None if before is None else before[rows])
+            G = buffers('dO', *cut(dO).shape).copy_(cut(dO)).flatten(0, 2)
+            new,R = _head_gradients(tile, buffers, G, R, want_g)
+            for whole,x in zip(grads, new):
+                if x is not None: cut(whole).copy_(x.view(cut(whole).shape))
+        if S is not None: dS[rows] = R.view_as(dS[rows])
+    return *grads[:3],grads[3] if want_g else None,dS,None
+
+_HeadDecay.backward = staticmethod(_head_backward)
+
+# %% ../../nbs/10_attention/06_decay.ipynb #d3446211
+def differentiable_decay_gradients(inputs, cotangents, C):
+    "The gradients of the kernel for a second derivative: autograd goes through `decay_chunks`"
+    *xs,S = inputs
+    start = S if S is not None else xs[0].new_zeros(*xs[0].shape[:2], xs[0].shape[-1], xs[2].shape[-1])
+    outputs = over_chunks(decay_chunks, xs, start, C)
+    outputs,cotangents = zip(*((o, g) for o,g in zip(outputs, cotangents) if g is not None))
+    wanted = [x for x in inputs if x is not None and x.requires_grad]
+    grads = dict(zip(map(id, wanted), torch.autograd.grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)))
+    return (*(grads.get(id(x)) for x in inputs),None)
+
+def attend_decaying(Q, K, V, g, S, C):
+    "The kernel where there is one decay a head, and chunks through autograd elsewhere"
+    n,h = Q.shape[2],Q.shape[1]
+    if g.shape[-1]>1 or ordinary_only() or torch.compiler.is_compiling():
+        if S is None: S = Q.new_zeros(*Q.shape[:2], Q.shape[-1], V.shape[-1])
+        return over_chunks(decay_chunks, (Q,K,V,g), S, 1<<(min(C, n)-1).bit_length())
+    out,S = _HeadDecay.apply(Q, K, V, g, S, min(C, n))
+    return out.transpose(1,2),S
 
 # %% ../../nbs/10_attention/06_decay.ipynb #f35b95f6
 class ForgettingAttention(QKVAttention):
