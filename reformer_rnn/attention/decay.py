@@ -11,6 +11,7 @@ __all__ = ['decay_matrix', 'channel_weights', 'sums_after', 'decay_chunks', 'dec
 # %% ../../nbs/10_attention/06_decay.ipynb #1d2e19e1
 import torch
 import torch.nn.functional as F
+from fastcore.basics import patch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -171,27 +172,23 @@ def sum_ranges(
     everything = torch.ones_like(upto[:,:1])
     return torch.cat([pairs.flatten(1),upto,after,everything], 1).to(like.dtype)
 
-# %% ../../nbs/10_attention/06_decay.ipynb #bb4aac91
-class _HeadTile:
+# %% ../../nbs/10_attention/06_decay.ipynb #5fb264a7
+class _Tile:
     "N chunks of all heads of a tile, each (C, ...): the factors of its decays, A, and its states"
     def __init__(self, buffers, xs, cut, tables, start):
-        def load(name, x):
-            x = cut(x)
-            return buffers(name, *x.shape).copy_(x).flatten(0, 2)
-        self.Q,self.K,self.V,g = (load(*x) for x in zip(('Q','K','V','g'), xs))
-        self.chunks,(self.N,self.C,d) = len(cut(xs[0])),self.Q.shape
-        self.sums,square,dv = tables[self.C],(self.N,self.C,self.C),self.V.shape[-1]
-        factors = torch.mm(g.squeeze(-1), self.sums, out=buffers('decays', self.N, self.sums.shape[1])).exp_()
-        between,before,after,whole = factors.split([self.C**2,self.C,self.C,1], -1)
-        self.between,self.whole = between.unflatten(-1, (self.C,self.C)),whole.unsqueeze(-1)
-        self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
-        self.QK = torch.bmm(self.Q, self.K.mT, out=buffers('QK', *square))
-        self.A = torch.mul(self.QK, self.between, out=buffers('A', *square)).tril_()
+        self.buffers,self.C,self.chunks = buffers,self.length(cut(xs[0]).shape[3]),len(cut(xs[0]))
+        self.Q,self.K,self.V,g = (self.load(name, cut(x)) for name,x in zip(('Q','K','V','g'), xs))
+        (self.N,_,d),self.sums = self.Q.shape,tables.get(self.C)
+        self.weigh(g)
+        self.asked = torch.mul(self.Q, self.before, out=buffers('asked', *self.Q.shape))
         self.written = torch.mul(self.K, self.after, out=buffers('written', *self.K.shape))
-        self.states = buffers('states', self.chunks+1, self.N//self.chunks, d, dv)
+        self.states = buffers('states', self.chunks+1, self.N//self.chunks, d, self.V.shape[-1])
         torch.bmm(self.written.mT, self.V, out=self.states[1:].flatten(0, 1))
         self.states[0] = 0 if start is None else start.flatten(0, 1)
         self.fade(self.states.unbind(0), 1)
+
+    def length(self, C): return C
+    def load(self, name, x): return self.buffers(name, *x.shape).copy_(x).flatten(0, 2)
 
     def fade(self, sums, step):
         "To each sum add what is left of the one before it, forwards or backwards"
@@ -200,38 +197,112 @@ class _HeadTile:
             if step==1: sums[i+1].addcmul_(sums[i], keep)
             else: sums[i].addcmul_(sums[i+1], keep)
 
-# %% ../../nbs/10_attention/06_decay.ipynb #72dbfc0e
-def _head_gradients(tile, buffers, dO, R, want_g):
+class _HeadTile(_Tile):
+    "One decay a head and position"
+    def weigh(self, g):
+        "The factors, and A"
+        square = self.N,self.C,self.C
+        factors = torch.mm(g.squeeze(-1), self.sums, out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
+        between,before,after,whole = factors.split([self.C**2,self.C,self.C,1], -1)
+        self.between,self.whole = between.unflatten(-1, (self.C,self.C)),whole.unsqueeze(-1)
+        self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
+        self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *square))
+        self.A = torch.mul(self.QK, self.between, out=self.buffers('A', *square)).tril_()
+
+# %% ../../nbs/10_attention/06_decay.ipynb #9a2d0f8a
+def _pairs(x, s):
+    "The first and the second of each two blocks of s positions, each (N, C/2s, s, d)"
+    return x.unflatten(1, (-1,2,s)).unbind(2)
+
+def _between(A, s):
+    "The parts of (N, C, C) in which second blocks see first ones, (N, C/2s, s, s), a view"
+    return A.unflatten(2, (-1,2*s)).unflatten(1, (-1,2*s)).diagonal(0, 1, 3).movedim(-1, 1)[:,:,s:,:s]
+
+class _ChannelTile(_Tile):
+    "A decay for each channel and position; chunks are filled up to a power of two"
+    def length(self, C): return 1<<(C-1).bit_length()
+
+    def load(self, name, x):
+        C = x.shape[3]
+        out = self.buffers(name, *x.shape[:3], self.C, x.shape[-1])
+        out[...,:C,:] = x
+        if C<self.C: out[...,C:,:] = 0
+        return out.flatten(0, 2)
+
+    def product(self, name, x, y): return torch.mul(x, y, out=self.buffers(name, *x.shape))
+
+    def weigh(self, g):
+        "The factors of each round, A, and the factors of the state"
+        self.before,total = g.exp_(),g.clone()
+        self.after,self.rounds = self.buffers('after', *g.shape).fill_(1),[]
+        self.A = self.buffers('A', self.N, self.C, self.C).zero_()
+        self.A.diagonal(0, 1, 2).copy_(self.product('QK', self.Q, self.K).sum(-1))
+        s = 1
+        while s<self.C:
+            (_,upto),(after,_) = _pairs(self.before, s),_pairs(self.after, s)
+            kept = [self.buffers(f'{name}{s}', *x.shape).copy_(x) for name,x in (('upto',upto),('after',after))]
+            self.rounds.append((s,*kept))
+            asked = self.product(f'asked{s}', _pairs(self.Q, s)[1], upto)
+            written = self.product(f'written{s}', _pairs(self.K, s)[0], after)
+            _between(self.A, s).copy_(asked @ written.mT)
+            first,second = total.unflatten(1, (-1,2)).unbind(2)
+            upto.mul_(first.unsqueeze(2)); after.mul_(second.unsqueeze(2))
+            total,s = first*second,2*s
+        self.whole = total.mT
+
+# %% ../../nbs/10_attention/06_decay.ipynb #e473a621
+def _tile_gradients(tile, dO, R, want_g):
     "Gradients of queries, keys, values and, if wanted, logarithms; and that of the state before the tile"
-    N,C,S = tile.N,tile.C,tile.states[:-1].flatten(0, 1)
-    read = torch.mul(dO, tile.before, out=buffers('read', *dO.shape))
+    buffers,S = tile.buffers,tile.states[:-1].flatten(0, 1)
     Rs = buffers('R', *tile.states.shape)
-    torch.bmm(tile.Q.mT, read, out=Rs[:-1].flatten(0, 1))
+    torch.bmm(tile.asked.mT, dO, out=Rs[:-1].flatten(0, 1))
     Rs[-1] = 0 if R is None else R
     tile.fade(Rs.unbind(0), -1)
     R = Rs[1:].flatten(0, 1)
-    G = torch.bmm(dO, tile.V.mT, out=buffers('G', N, C, C)).tril_().mul_(tile.between)
+    dA = torch.bmm(dO, tile.V.mT, out=buffers('dA', *tile.A.shape)).tril_()
     dV = torch.bmm(tile.A.mT, dO, out=buffers('dV', *dO.shape)).baddbmm_(tile.written, R)
-    dQ = torch.bmm(read, S.mT, out=buffers('dQ', *tile.Q.shape))
+    dQ = torch.bmm(dO, S.mT, out=buffers('dQ', *tile.Q.shape)).mul_(tile.before)
     dK = torch.bmm(tile.V, R.mT, out=buffers('dK', *tile.Q.shape)).mul_(tile.after)
-    dg = _log_gradient(tile, buffers, S, R, G, dQ, dK) if want_g else None
-    dQ.baddbmm_(G, tile.K)
-    dK.baddbmm_(G.mT, tile.Q)
+    dg = tile.gradients(dA, dQ, dK, S, R, want_g)
     return (dQ,dK,dV,dg),buffers('last_R', *Rs[0].shape).copy_(Rs[0])
 
-def _log_gradient(tile, buffers, S, R, G, dQ, dK):
-    "Each factor times its gradient, added up over the ranges of `sum_ranges`"
-    terms = buffers('terms', tile.N, tile.sums.shape[1])
-    between,before,after,whole = terms.split([tile.C**2,tile.C,tile.C,1], -1)
-    torch.mul(G, tile.QK, out=between.unflatten(-1, (tile.C,tile.C)))
-    scratch = torch.mul(dQ, tile.Q, out=buffers('scratch', *tile.Q.shape))
-    torch.sum(scratch, -1, out=before)
-    torch.sum(torch.mul(dK, tile.K, out=scratch), -1, out=after)
-    through = torch.bmm(S.flatten(1).unsqueeze(-2), R.flatten(1).unsqueeze(-1))
-    torch.mul(through.view(-1), tile.whole.view(-1), out=whole.squeeze(-1))
-    return (terms @ tile.sums.mT).unsqueeze(-1)
+# %% ../../nbs/10_attention/06_decay.ipynb #bf10572e
+@patch
+def gradients(self:_HeadTile, dA, dQ, dK, S, R, want_g):
+    "Add what comes through A to `dQ` and `dK`; the gradient of the logarithms"
+    G,dg = dA.mul_(self.between),None
+    if want_g:
+        terms = self.buffers('terms', self.N, self.sums.shape[1])
+        between,before,after,whole = terms.split([self.C**2,self.C,self.C,1], -1)
+        torch.mul(G, self.QK, out=between.unflatten(-1, (self.C,self.C)))
+        scratch = torch.mul(dQ, self.Q, out=self.buffers('scratch', *dQ.shape))
+        torch.sum(scratch, -1, out=before)
+        torch.sum(torch.mul(dK, self.K, out=scratch), -1, out=after)
+        through = torch.bmm(S.flatten(1).unsqueeze(-2), R.flatten(1).unsqueeze(-1))
+        torch.mul(through.view(-1), self.whole.view(-1), out=whole.squeeze(-1))
+        dg = (terms @ self.sums.mT).unsqueeze(-1)
+    dQ.baddbmm_(G, self.K)
+    dK.baddbmm_(G.mT, self.Q)
+    return dg
 
-# %% ../../nbs/10_attention/06_decay.ipynb #9723d1f7
+@patch
+def gradients(self:_ChannelTile, dA, dQ, dK, S, R, want_g):
+    "The same, round by round from the whole chunk to single positions"
+    before,after = self.product('before', dQ, self.Q),self.product('behind', dK, self.K)
+    total = self.product('through', S, R).sum(-1).unsqueeze(1)*self.whole.mT
+    for s,upto,kept in self.rounds[::-1]:
+        (_,b),(a,_) = _pairs(before, s),_pairs(after, s)
+        total = torch.stack([total+b.sum(2),total+a.sum(2)], 2).flatten(1, 2)
+        block = _between(dA, s)
+        written,asked = self.buffers(f'written{s}', *kept.shape),self.buffers(f'asked{s}', *upto.shape)
+        q,k = (block @ written).mul_(upto),(block.mT @ asked).mul_(kept)
+        _pairs(dQ, s)[1].add_(q); b.addcmul_(q, _pairs(self.Q, s)[1])
+        _pairs(dK, s)[0].add_(k); a.addcmul_(k, _pairs(self.K, s)[0])
+    own = dA.diagonal(0, 1, 2).unsqueeze(-1)
+    dQ.addcmul_(own, self.K); dK.addcmul_(own, self.Q)
+    return before.add_(total)
+
+# %% ../../nbs/10_attention/06_decay.ipynb #9b7dbc7f
 def range_tables(parts, C, like):
     "`sum_ranges` for each length that a chunk has in these parts"
     return {c: sum_ranges(c, like) for c in {min(C, part.stop-part.start) for part in parts}}
@@ -241,71 +312,80 @@ def gradient_like(x):
     if x is None: return None
     return torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2)
 
-class _HeadDecay(torch.autograd.Function):
-    "Decaying linear attention with one decay a head, in tiles; its output is (b, n, h, dv)"
+def _tiles(xs, C, S, states):
+    "A function that makes the tile of a part, and the slices"
+    q,g = xs[0],xs[3]
+    (groups,parts),buffers = tile_slices(q, C),Buffers(device=q.device, dtype=q.dtype)
+    kind,tables = (_HeadTile,range_tables(parts, C, q)) if g.shape[-1]==1 else (_ChannelTile,{})
+    def make(rows, i):
+        start = S if i==0 else states[i-1]
+        cut = lambda x: cut_tile(x, rows, parts[i], C)
+        return kind(buffers, xs, cut, tables, None if start is None else start[rows]),cut
+    return make,groups,len(parts)
+
+class _Decay(torch.autograd.Function):
+    "Decaying linear attention in tiles; its output is (b, n, h, dv)"
     @staticmethod
     def forward(ctx, q, k, v, g, S, C):
         (b,h,n,d),dv,xs = q.shape,v.shape[-1],(q,k,v,g)
-        buffers,(groups,parts) = Buffers(device=q.device, dtype=q.dtype),tile_slices(q, C)
-        whole,states = v.new_empty(b, n, h, dv),[v.new_empty(b, h, d, dv) for _ in parts]
-        tables = range_tables(parts, C, q)
+        whole,states = v.new_empty(b, n, h, dv),[]
+        make,groups,parts = _tiles(xs, C, S, states)
+        states += [v.new_empty(b, h, d, dv) for _ in range(parts)]
         for rows in groups:
-            for part,before,after in zip(parts, [S,*states], states):
-                cut = lambda x: cut_tile(x, rows, part, C)
-                tile = _HeadTile(buffers, xs, cut, tables, None if before is None else before[rows])
-                after[rows] = tile.states[-1].view_as(after[rows])
-                out = torch.bmm(tile.A, tile.V, out=buffers('out', *tile.V.shape))
-                out.baddbmm_(tile.Q.mul_(tile.before), tile.states[:-1].flatten(0, 1))
-                place = cut(whole.transpose(1,2))
-                place.copy_(out.view(place.shape))
+            for i in range(parts):
+                tile,cut = make(rows, i)
+                states[i][rows] = tile.states[-1].view_as(states[i][rows])
+                out = torch.bmm(tile.A, tile.V, out=tile.buffers('out', *tile.V.shape))
+                out.baddbmm_(tile.asked, tile.states[:-1].flatten(0, 1))
+                _put(out, cut(whole.transpose(1,2)))
         ctx.save_for_backward(*xs, S, *states[:-1])
         ctx.C = C
         ctx.set_materialize_grads(False) # no zeros where nobody asked for a gradient
         return whole,states[-1]
 
-# %% ../../nbs/10_attention/06_decay.ipynb #14d7fd42
-def _head_backward(ctx, dO, R_last):
-    "The gradients of `_HeadDecay`, tile by tile from the last to the first"
-    *xs,S,C = *ctx.saved_tensors[:5],ctx.C
-    v,states = xs[2],ctx.saved_tensors[5:]
+def _put(x, place):
+    "Copy chunks (N, C, d) into the view of a tile, without what fills them up"
+    place.copy_(x[:,:place.shape[3]].unflatten(0, place.shape[:3]))
+
+# %% ../../nbs/10_attention/06_decay.ipynb #2e97952d
+def _decay_backward(ctx, dO, R_last):
+    "The gradients of `_Decay`, tile by tile from the last to the first"
+    *xs,S = ctx.saved_tensors[:5]
+    states,v,want_g = ctx.saved_tensors[5:],xs[2],ctx.needs_input_grad[3]
     dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
-    if torch.is_grad_enabled(): return differentiable_decay_gradients((*xs,S), (dO,R_last), C)
-    want_g = ctx.needs_input_grad[3]
+    if torch.is_grad_enabled(): return differentiable_decay_gradients((*xs,S), (dO,R_last), ctx.C)
     grads,dS = [gradient_like(x) for x in xs],None if S is None else torch.empty_like(S)
-    buffers,(groups,parts) = Buffers(device=v.device, dtype=v.dtype),tile_slices(v, C)
-    tables = range_tables(parts, C, v)
+    make,groups,parts = _tiles(xs, ctx.C, S, states)
     for rows in groups:
         R = None if R_last is None else R_last[rows].flatten(0, 1)
-        for part,before in zip(parts[::-1], [S,*states][::-1]):
-            cut = lambda x: cut_tile(x, rows, part, C)
-            tile = _HeadTile(buffers, xs, cut, tables, None if before is None else before[rows])
-            G = buffers('dO', *cut(dO).shape).copy_(cut(dO)).flatten(0, 2)
-            new,R = _head_gradients(tile, buffers, G, R, want_g)
+        for i in reversed(range(parts)):
+            tile,cut = make(rows, i)
+            new,R = _tile_gradients(tile, tile.load('dO', cut(dO)), R, want_g)
             for whole,x in zip(grads, new):
-                if x is not None: cut(whole).copy_(x.view(cut(whole).shape))
+                if x is not None: _put(x, cut(whole))
         if S is not None: dS[rows] = R.view_as(dS[rows])
     return *grads[:3],grads[3] if want_g else None,dS,None
 
-_HeadDecay.backward = staticmethod(_head_backward)
+_Decay.backward = staticmethod(_decay_backward)
 
-# %% ../../nbs/10_attention/06_decay.ipynb #d3446211
+# %% ../../nbs/10_attention/06_decay.ipynb #e9f28f16
 def differentiable_decay_gradients(inputs, cotangents, C):
     "The gradients of the kernel for a second derivative: autograd goes through `decay_chunks`"
     *xs,S = inputs
     start = S if S is not None else xs[0].new_zeros(*xs[0].shape[:2], xs[0].shape[-1], xs[2].shape[-1])
-    outputs = over_chunks(decay_chunks, xs, start, C)
+    outputs = over_chunks(decay_chunks, xs, start, 1<<(C-1).bit_length())
     outputs,cotangents = zip(*((o, g) for o,g in zip(outputs, cotangents) if g is not None))
     wanted = [x for x in inputs if x is not None and x.requires_grad]
     grads = dict(zip(map(id, wanted), torch.autograd.grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)))
     return (*(grads.get(id(x)) for x in inputs),None)
 
 def attend_decaying(Q, K, V, g, S, C):
-    "The kernel where there is one decay a head, and chunks through autograd elsewhere"
-    n,h = Q.shape[2],Q.shape[1]
-    if g.shape[-1]>1 or ordinary_only() or torch.compiler.is_compiling():
+    "The kernel, or what a compiler, an exporter and a transform can read"
+    n = Q.shape[2]
+    if ordinary_only() or torch.compiler.is_compiling():
         if S is None: S = Q.new_zeros(*Q.shape[:2], Q.shape[-1], V.shape[-1])
         return over_chunks(decay_chunks, (Q,K,V,g), S, 1<<(min(C, n)-1).bit_length())
-    out,S = _HeadDecay.apply(Q, K, V, g, S, min(C, n))
+    out,S = _Decay.apply(Q, K, V, g, S, min(C, n))
     return out.transpose(1,2),S
 
 # %% ../../nbs/10_attention/06_decay.ipynb #f35b95f6
