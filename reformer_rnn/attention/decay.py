@@ -209,7 +209,7 @@ class _HeadTile(_Tile):
         self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *square))
         self.A = torch.mul(self.QK, self.between, out=self.buffers('A', *square)).tril_()
 
-# %% ../../nbs/10_attention/06_decay.ipynb #9a2d0f8a
+# %% ../../nbs/10_attention/06_decay.ipynb #9fc5d91f
 def _pairs(x, s):
     "The first and the second of each two blocks of s positions, each (N, C/2s, s, d)"
     return x.unflatten(1, (-1,2,s)).unbind(2)
@@ -244,7 +244,8 @@ class _ChannelTile(_Tile):
             self.rounds.append((s,*kept))
             asked = self.product(f'asked{s}', _pairs(self.Q, s)[1], upto)
             written = self.product(f'written{s}', _pairs(self.K, s)[0], after)
-            _between(self.A, s).copy_(asked @ written.mT)
+            if s==1: _between(self.A, s).copy_(self.product('QK1', asked, written).sum(-1, keepdim=True))
+            else: _between(self.A, s).copy_(asked @ written.mT)
             first,second = total.unflatten(1, (-1,2)).unbind(2)
             upto.mul_(first.unsqueeze(2)); after.mul_(second.unsqueeze(2))
             total,s = first*second,2*s
@@ -266,7 +267,7 @@ def _tile_gradients(tile, dO, R, want_g):
     dg = tile.gradients(dA, dQ, dK, S, R, want_g)
     return (dQ,dK,dV,dg),buffers('last_R', *Rs[0].shape).copy_(Rs[0])
 
-# %% ../../nbs/10_attention/06_decay.ipynb #bf10572e
+# %% ../../nbs/10_attention/06_decay.ipynb #a3119ed3
 @patch
 def gradients(self:_HeadTile, dA, dQ, dK, S, R, want_g):
     "Add what comes through A to `dQ` and `dK`; the gradient of the logarithms"
@@ -295,7 +296,8 @@ def gradients(self:_ChannelTile, dA, dQ, dK, S, R, want_g):
         total = torch.stack([total+b.sum(2),total+a.sum(2)], 2).flatten(1, 2)
         block = _between(dA, s)
         written,asked = self.buffers(f'written{s}', *kept.shape),self.buffers(f'asked{s}', *upto.shape)
-        q,k = (block @ written).mul_(upto),(block.mT @ asked).mul_(kept)
+        times = torch.mul if s==1 else torch.matmul # one number times a row
+        q,k = times(block, written).mul_(upto),times(block.mT, asked).mul_(kept)
         _pairs(dQ, s)[1].add_(q); b.addcmul_(q, _pairs(self.Q, s)[1])
         _pairs(dK, s)[0].add_(k); a.addcmul_(k, _pairs(self.K, s)[0])
     own = dA.diagonal(0, 1, 2).unsqueeze(-1)
