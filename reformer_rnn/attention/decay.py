@@ -104,6 +104,7 @@ def start_state(
     "Refuse a state that does not belong to this batch"
     if state is None: return like.new_zeros(shape)
     if not isinstance(state, torch.Tensor): raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape {tuple(shape)}')
+    if not isinstance(state, torch.Tensor): raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape {tuple(shape)}')
     if tuple(state.shape)!=tuple(shape): raise ValueError(f'the state has shape {tuple(state.shape)}: expected {tuple(shape)}, (batch, heads, width of keys, width of values and, with normalize=True, one more)')
     return own_state(state).to(like.dtype)
 
@@ -393,6 +394,7 @@ def attend_decaying(Q, K, V, g, S, C):
 # %% ../../nbs/10_attention/06_decay.ipynb #f35b95f6
 class ForgettingAttention(QKVAttention):
     "Base of layers with a decaying state: no normaliser, a norm over each head, a gate"
+    state_type = torch.Tensor
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

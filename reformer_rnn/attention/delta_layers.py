@@ -26,6 +26,7 @@ class DeltaState(NamedTuple):
 
 class DeltaLayer(AttentionLayer):
     "Base of the layers of the delta rule"
+    state_type = DeltaState
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -111,9 +112,8 @@ def attend(self:DeltaLayer, qkv, beta, decay, gate, state, mask):
 
 @patch
 def parts(self:DeltaLayer, state):
-    "The matrix and the inputs of a state; `ValueError` for the state of another layer"
+    "The matrix and the inputs of a state; `ValueError` where only one of state and layer has a convolution"
     if state is None: return None,None
-    if not isinstance(state, DeltaState): raise ValueError(f'the state is a {type(state).__name__}: expected the `DeltaState` of an earlier call')
     if (state.inputs is None)!=(self.conv is None):
         raise ValueError('the state is of a layer with another conv_size: only one of the two has a convolution')
     return state
