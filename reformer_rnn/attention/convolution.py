@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ..core import check_choice,check_int,own_state
+from ..core import check_choice,check_int,check_mask,own_state
 from .layer import AttentionLayer,build_attention,register_attention
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #0b85c099
@@ -24,6 +24,7 @@ def short_convolution(
 ): # `(y, state)`
     "Weighted sums of the last K inputs of each channel"
     (b,n,width),before = x.shape,weight.shape[1]-1
+    check_mask(mask, (b,1,n,n), key_only=True)
     if state is None: state = x.new_zeros(b, before, width)
     if tuple(state.shape)!=(b,before,width):
         raise ValueError(f'the state has shape {tuple(state.shape)}: expected {(b,before,width)}, the last {before} inputs')
@@ -104,8 +105,6 @@ class ConvolvedAttention(AttentionLayer):
     ): # `(y, state)`
         "The convolution, then the layer"
         self.check(x, state, context)
-        if mask is not None and tuple(mask.shape)!=tuple(x.shape[:2]):
-            raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask of shape {tuple(x.shape[:2])}')
         before,state = (None,None) if state is None else own_state(state)
         x,before = self.conv(x, before, mask)
         y,state = self.layer(x, state, mask=mask)
