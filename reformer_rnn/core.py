@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['check_int', 'check_choice', 'check_qkv', 'check_mask', 'seed_everything', 'discrete_choice', 'record_choices',
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'state_nbytes', 'check_writable',
-           'in_place_of', 'write_json', 'read_json', 'Timing', 'time_calls', 'saved_nbytes']
+           'in_place_of', 'write_json', 'read_json', 'Timing', 'time_calls', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import json,os,random,threading,time
@@ -275,3 +275,13 @@ def saved_nbytes(
         return o
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda o: o): out = f() # kept alive until everything is counted
     return sum(kept.values())
+
+# %% ../nbs/00_core.ipynb #28349ec1
+def memory_mark(
+    name:str, # 'VmRSS', held now, or 'VmHWM', the most that was held
+)->int: # Bytes; None where the system keeps no such marks
+    "What this process holds in memory"
+    status = Path('/proc/self/status')
+    if not status.exists(): return None
+    lines = status.read_text().splitlines()
+    return next(1024*int(line.split()[1]) for line in lines if line.startswith(name+':'))
