@@ -18,7 +18,7 @@ from fastcore.basics import patch
 from scipy.signal import lfilter
 
 from ..core import check_choice,check_int
-from .text import Split,_find_file
+from .text import Split,find_file
 
 # %% ../../nbs/40_data/05_series.ipynb #2aae6171
 TimeSeries = namedtuple('TimeSeries', 'name dates columns values') # Name; `DatetimeIndex` (n,); names of the columns; float64 tensor (n, c)
@@ -120,7 +120,7 @@ def find_series(
     "Look for the file of a named data set, or raise `FileNotFoundError`"
     paths = SERIES[check_choice('name', name, SERIES)].paths
     for o in paths:
-        try: return _find_file(o)
+        try: return find_file(o)
         except FileNotFoundError: pass
     raise FileNotFoundError(f'{name}: there is no file {" or ".join(paths)}, neither here nor in the folder that REFORMER_RNN_DATA may name')
 
@@ -145,7 +145,7 @@ def read_series(
 )->TimeSeries:
     "Read a series, or raise `FileNotFoundError` or `ValueError`"
     known,name = str(path) in SERIES,str(path) if str(path) in SERIES else Path(path).name
-    path = find_series(name) if known else _find_file(path)
+    path = find_series(name) if known else find_file(path)
     if known and hashlib.sha256(path.read_bytes().replace(b'\r\n', b'\n')).hexdigest()!=SERIES[name].sha256:
         raise ValueError(f'{path} has not the content of {name}: it is damaged, or another version. Fetch it again, or give its path in place of the name')
     return frame_series(_read_frame(path), columns, dates, date_format, name)

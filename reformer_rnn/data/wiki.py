@@ -18,7 +18,7 @@ from fastai.data.external import fastai_path
 from fastprogress.fastprogress import progress_bar
 
 from ..core import check_choice
-from .text import CORPORA,_check_corpus,_find_file,read_bytes
+from .text import CORPORA,check_corpus,find_file,read_bytes
 
 # %% ../../nbs/40_data/03_wiki.ipynb #5f76776f
 def download_text(
@@ -31,7 +31,7 @@ def download_text(
     folder = Path(folder or os.environ.get('REFORMER_RNN_DATA') or fastai_path('data'))
     path = folder/name
     if path.is_file():
-        _check_corpus(path.read_bytes(), name, path)
+        check_corpus(path.read_bytes(), name, path)
         return path
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix='.download-', dir=folder) as tmp:
@@ -64,7 +64,7 @@ def _unzip(archive, name, corpus):
         with ZipFile(archive) as z, z.open(name) as member: data = member.read(corpus.n_bytes+1)  # never more than it should be
     except (BadZipFile, KeyError, EOFError, RuntimeError, zlib.error) as e:
         raise ValueError(f'what {corpus.url} sent is no sound zip file with a member {name}: {e}') from None
-    _check_corpus(data, name, corpus.url)
+    check_corpus(data, name, corpus.url)
     return data
 
 # %% ../../nbs/40_data/03_wiki.ipynb #50d65c50
@@ -153,7 +153,7 @@ def _beginnings():
 def _is_beginning(raw, name, path):
     "Do these bytes begin the corpus `name`, as far as it is at hand? None if it is not"
     for place in (path,name):
-        try: file = _find_file(place) if place is not None else None
+        try: file = find_file(place) if place is not None else None
         except FileNotFoundError: continue
         if file is None or file.stat().st_size!=CORPORA[name].n_bytes: continue
         whole = file.read_bytes()
@@ -172,7 +172,7 @@ def text_name(
         if len(raw)<=len(start) or _is_beginning(raw, name, path): return f'first {len(raw):,} {unit} of {name}'
         alike = f', of which the first {len(start):,} are those of {name}'
     if path is None: return f'a text of {len(raw):,} bytes{alike}'
-    path = _find_file(path)
+    path = find_file(path)
     name = f'a file named {path.name}' if path.name in CORPORA else path.name  # it is not what its name says
     if path.stat().st_size>len(raw): return f'first {len(raw):,} bytes of {name}{alike}'
     return f'{name}, {len(raw):,} bytes{alike}'

@@ -290,9 +290,9 @@ def _batches(self:Checkpoint):
     "Train on the batches of an epoch from the right one on"
     learn = self.learn
     if not learn.training: return Learner.all_batches(learn)
-    dl,learn.n_iter = learn.dl,len(learn.dl)
     first = self.found['iteration'] if self.found else 0
     if self.found: self._rewind()
+    dl,learn.n_iter = learn.dl,len(learn.dl) # how many there are may depend on the epoch
     self._mark()
     if self.found and not first: self._restore()
     elif not first: self._after_step(0)
