@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['TemporaryChange', 'CarryState', 'ResetRows', 'Throughput', 'StopOnNonFinite', 'SwitchAttention', 'ChunkedLoss',
-           'HalveEveryEpoch', 'KeepBest', 'PeakMemory']
+           'KeepBest', 'PeakMemory']
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #e1065908
 import math,time
@@ -12,7 +12,6 @@ from contextlib import ExitStack,contextmanager
 
 import torch
 from fastai.callback.core import Callback,CancelFitException
-from fastai.callback.schedule import ParamScheduler
 from fastai.learner import replacing_yield
 from fastcore.basics import patch
 from torch import nn
@@ -234,18 +233,6 @@ def before_train(self:ChunkedLoss):
 def after_train(self:ChunkedLoss):
     "Back to logits"
     self.stack.close()
-
-# %% ../../nbs/50_training/02_callbacks.ipynb #978aaaf1
-class HalveEveryEpoch(Callback):
-    "Halve the learning rate after every epoch"
-    order,run_valid = ParamScheduler.order+1,False
-    def __init__(self,
-        lr:float, # Learning rate of the first epoch
-    ): self.lr = lr
-
-    def before_batch(self):
-        "Set the hyper-parameters of this update"
-        self.opt.set_hypers(lr=self.lr*.5**self.epoch, mom=.9)
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #3ed83917
 class KeepBest(Callback):

@@ -28,8 +28,8 @@ from ...data.text import Split
 from ...models.baselines import LinearMap,SubtractLast
 from ...models.informer import Informer
 from ...models.names import parse_attention
-from ...training.callbacks import (HalveEveryEpoch,KeepBest,PeakMemory,StopOnNonFinite,
-                                             Throughput)
+from ...training.callbacks import KeepBest,PeakMemory,StopOnNonFinite,Throughput
+from ...training.schedules import HalveEveryEpoch
 from ...runs.experiment import Experiment
 from ...runs.record import save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all
