@@ -23,11 +23,12 @@ from .forecast_results import (SOURCES,published_change,published_errors,
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #485ec85d
 def mean_change(*settings):
     "What recurrence changes in the squared error, averaged over settings, seed by seed"
-    def changes(runs):
-        plain,recurrent = (by_seed(runs, name, 'test.mse') for name in ('informer','rsa-informer'))
-        return {seed: recurrent[seed]-plain[seed] for seed in plain}
-    found = [changes(runs) for runs in settings]
-    return over_seeds(sum(own[seed] for own in found)/len(found) for seed in found[0])
+    total = {}
+    for runs in settings:
+        recurrent = by_seed(runs, 'rsa-informer', 'test.mse')
+        for seed,error in by_seed(runs, 'informer', 'test.mse').items():
+            total[seed] = total.get(seed, 0)+recurrent[seed]-error
+    return over_seeds(change/len(settings) for change in total.values())
 
 def settings_won(*settings):
     "Share of settings in which recurrence lowers the mean error"
