@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['INVALID', 'Document', 'Documents', 'read_folder', 'read_pg19', 'read_jsonl', 'read_latex', 'read_packages',
-           'ByteVocab', 'BPEVocab', 'train_bpe']
+           'read_modules', 'ByteVocab', 'BPEVocab', 'train_bpe']
 
 # %% ../../nbs/40_data/07_documents.ipynb #64a01c6b
 import csv,json,os,re,sysconfig
@@ -294,6 +294,24 @@ def read_packages(
     docs = Documents(o for o in docs if o is not None)
     if not docs: raise FileNotFoundError(f'{"the standard library of this Python" if library else root} has no packages with files *{suffix}')
     return docs
+
+# %% ../../nbs/40_data/07_documents.ipynb #3b95031a
+def read_modules(
+    root=None, # Folder of source files at any depth; None for the standard library of this Python
+    suffix='.py', # How the names of source files end, or a tuple of endings
+    exclude=('site-packages','dist-packages'), # Names of folders to leave out, at any depth; hidden ones and `__pycache__` always are
+    least:int=8_000, # Bytes of the shortest file
+    most:int=120_000, # Bytes of the longest file
+    invalid:str='skip', # Bytes that are not UTF-8, as for `read_folder`
+)->Documents: # Named by their paths
+    "Make a document of every source file, or raise `FileNotFoundError` or `ValueError`"
+    check_choice('invalid', invalid, INVALID)
+    root = Path(sysconfig.get_path('stdlib')) if root is None else _find_folder(root)
+    paths = [o for o in _source_files(root, suffix, exclude) if least<=o.stat().st_size<=most]
+    if not paths:
+        raise FileNotFoundError(f'{root} has no files *{suffix} of {least:,} to {most:,} bytes: expected at least one')
+    found = [_document(o.relative_to(root).as_posix(), o.read_bytes(), {}, invalid, 'skip') for o in paths]
+    return Documents(o for o in found if o is not None)
 
 # %% ../../nbs/40_data/07_documents.ipynb #d0cbcf57
 class ByteVocab:
