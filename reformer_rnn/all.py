@@ -42,6 +42,7 @@ from .data.forecast import *
 from .data.documents import *
 from .data.reading import *
 from .data.digits import *
+from .data.recall import *
 from .runs.record import *
 from .training.metrics import *
 from .training.callbacks import *
