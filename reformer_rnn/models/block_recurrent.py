@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['paper_rows', 'RMSBlock', 'FinalNorm', 'FeedbackStack', 'memory_places', 'recurrent_places', 'BlockRecurrentLM',
-           'block_recurrent_paper', 'scaled_row', 'scaled_memory', 'WindowLM']
+           'block_recurrent_paper', 'scaled_row', 'scaled_memory', 'WindowLM', 'scaled_model']
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #ffd4d632
 import torch
@@ -190,3 +190,13 @@ class WindowLM(BlockRecurrentLM):
             x,state = super().read(ids[:,i:i+W], detach_state(state), seen)
             xs.append(x)
         return torch.cat(xs, 1),state if keep_state else None
+
+def scaled_model(
+    vocab_sz:int, # Number of different tokens
+    row:str, # As for `scaled_row`
+    *size, # `n_layers` and `window`
+    **changes, # Other arguments of `BlockRecurrentLM`
+)->BlockRecurrentLM: # A `WindowLM` for the rows that are called XL
+    "The model of a row of table 1 in another size"
+    kind = WindowLM if row.partition(':')[0]=='XL' else BlockRecurrentLM
+    return kind(vocab_sz, **scaled_row(row, *size, **changes))

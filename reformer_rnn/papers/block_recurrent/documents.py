@@ -4,62 +4,56 @@
 
 # %% auto #0
 __all__ = ['SIDE_BY_SIDE', 'LONG_ENOUGH', 'READ_IN_ALL', 'doclm_experiment', 'PAPER_BITS', 'DocLMConfig', 'load_documents',
-           'shortened', 'Portions', 'row_arguments', 'WindowLM', 'doclm_model', 'rows_for', 'doclm_learner',
-           'token_bits', 'Sums', 'evaluate_documents', 'forget_states', 'swap_states', 'change_states',
-           'long_documents', 'worth_of_states', 'train_doclm', 'document_floors', 'run_doclm', 'check_doclm',
-           'differences', 'shown', 'document_table', 'plot_documents', 'stored_documents', 'beside_paper',
-           'stored_sizes', 'size_table', 'states_table', 'training_gap', 'plot_gap']
+           'shortened', 'doclm_model', 'window_of', 'rows_for', 'doclm_learner', 'token_bits', 'Sums',
+           'evaluate_documents', 'forget_states', 'swap_states', 'change_states', 'long_documents', 'unchanged',
+           'worth_of_states', 'document_floors', 'results_on', 'states_results', 'train_doclm', 'check_doclm',
+           'run_doclm', 'document_columns', 'floors_line', 'million_tokens', 'plot_documents']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #36aa799d
 import math
 from dataclasses import dataclass,replace
-from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 import torch.nn.functional as F
-from fastai.callback.training import GradientClip
 from fastai.data.core import DataLoaders
 from fastai.learner import Learner
-from fastai.optimizer import Adam
-from fastcore.basics import GetAttr,patch
 
-from ...core import check_choice,check_int,detach_state,seed_everything
+from ...core import check_int,seed_everything
 from ...attention.block_recurrent import BlockRecurrentAttention
 from ...data.copy import IGNORE
-from ...data.documents import ByteVocab,Documents,read_folder,read_latex,read_modules,read_packages,read_pg19,train_bpe
-from ...data.reading import DocumentDL,bits_per_byte,documents_dls,word_perplexity
+from ...data.documents import (ByteVocab,Documents,read_folder,read_latex,read_modules,
+                                         read_packages,read_pg19,train_bpe)
+from ...data.reading import (DocumentDL,Portions,bits_per_byte,documents_dls,
+                                       word_perplexity)
 from ...data.text import Split,bigram_bits,unigram_bits
-from ...models.block_recurrent import BlockRecurrentLM,paper_rows
+from ...models.block_recurrent import BlockRecurrentLM,scaled_model
 from ...models.lm import LM,evaluating
-from .speed import scaled_row
 from ...training.callbacks import ResetRows
-from ...training.learner import lm_learner
-from ...runs.record import load_runs,mean_ci
-from ..linear.copy import StepSchedule
-from ...runs.train import LongRun,check_run,fit_recorded,run_all
+from .recall import brt_learner,check_brt
 from ...runs.experiment import Experiment
+from ...runs.read import Runs,shown
+from ...runs.train import LongRun,fit_recorded,run_all
 
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #0a05a03b
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #0230cadf
 @dataclass
 class DocLMConfig(LongRun):
     "Settings of the document experiment"
     positional = 'data' # The option that needs no name
-    data:str = 'stdlib' # stdlib for the packages of Python's library, modules for its files of 8 to 120 kB; pg19 or arxiv-math, folders with train, validation and test; or any other folder of .txt files
-    attention:tuple = ('Slide:12L','Slide:13L','XL:512','Rec:fixed:skip','Rec:lstm:single','Feedback:fixed:skip') # Models to train, rows of the paper's table 1
-    seeds:tuple = (0,) # Seeds; every model is trained with each of them
+    data:str = 'stdlib' # stdlib, modules, pg19, arxiv-math, or any folder of .txt files
+    attention:tuple = ('Slide:12L','Slide:13L','XL:512','Rec:fixed:skip',
+                       'Rec:lstm:single','Feedback:fixed:skip') # Rows of the paper's table 1
     tokens:int = 2_000_000 # Tokens to train on, the same for every model
-    vocab_sz:int = 256 # 256 for bytes; more for a vocabulary that is trained on the training documents
+    vocab_sz:int = 256 # 256 for bytes; more for a vocabulary trained on the training documents
     d_model:int = 128 # Width of the model
     n_layers:int = 4 # Blocks where the paper has 12; a row of 13 has one more
     n_heads:int = 4 # Heads
     window:int = 64 # W where the paper has 512; XL:1024 has twice as much
     n_states:int = 0 # S: state vectors; 0 for W
     dropout:float = 0. # 0.05 in the paper, which reads its books many times
-    qk_scale:float = 8. # Scale of the scores at first; 1 in the authors' code, from which small models learn slowly
+    qk_scale:float = 8. # Scale of the scores at first; with 1, as in the authors' code, slow
     seq_len:int = 512 # N: tokens a row reads at a step, a multiple of every window
     bs:int = 4 # Rows of a training batch
     test_tokens:int = 0 # Read only so many tokens of each test document; 0 for all
@@ -67,25 +61,24 @@ class DocLMConfig(LongRun):
     lr:float = 3e-3 # Learning rate; for one_cycle the highest
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     epochs:int = 1 # Validations, at equal distances
-    results:str = 'results/documents' # Folder in which every data set gets one, with the JSON file of every run and the picture
-    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
-    track:str = 'local' # local, or wandb to log to Weights & Biases as well
-    device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
+    results:str = 'results/documents' # Folder in which every data set gets one, with all its runs
 
     @property
     def steps(self)->int:
         "Updates between two validations"
         return self.tokens//(self.epochs*self.bs*self.seq_len)
 
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #e9898f12
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #b35fdabb
 def load_documents(
     data:str, # As in `DocLMConfig`
 )->Split: # Training, validation and test `Documents`
     "Read a collection, with the split that it came with, or else a drawn one"
     if data=='stdlib': return read_packages().split(valid=.05, test=.1)
     if data=='modules': return read_modules().split(valid=.05, test=.1)
-    docs = read_pg19(data) if Path(data).name=='pg19' else read_latex(data) if Path(data).name=='arxiv-math' else read_folder(data)
-    return docs.parts() if any('split' in o.metadata for o in docs) else docs.split(valid=.1, test=.1)
+    readers = {'pg19': read_pg19, 'arxiv-math': read_latex}
+    docs = readers.get(Path(data).name, read_folder)(data)
+    if any('split' in doc.metadata for doc in docs): return docs.parts()
+    return docs.split(valid=.1, test=.1)
 
 def shortened(
     docs:Documents, # Test documents
@@ -94,73 +87,30 @@ def shortened(
 )->Documents:
     "The beginnings of documents of bytes"
     if not n_tokens: return docs
-    if vocab is not None: raise ValueError(f'test_tokens={n_tokens}: expected 0 with a trained vocabulary, whose tokens end anywhere in the text')
-    return Documents(type(o)(o.name, o.data[:n_tokens], o.metadata) for o in docs)
+    if vocab is not None:
+        raise ValueError(f'test_tokens={n_tokens}: expected 0 with a trained vocabulary, '
+                         'whose tokens end anywhere in the text')
+    return Documents(type(doc)(doc.name, doc.data[:n_tokens], doc.metadata) for doc in docs)
 
-class Portions(GetAttr):
-    "Epochs of a fixed number of steps, each of which goes on reading where the last one ended"
-    _default,epochs_go_on = 'dl',True
-    def __init__(self,
-        dl:DocumentDL, # Read over and over
-        n_steps:int, # Batches of an epoch
-    ): self.dl,self.n_steps,self.reading,self.done = dl,check_int('n_steps', n_steps),iter(()),0
-
-    def __len__(self): return self.n_steps
-    def __iter__(self):
-        try:
-            for self.done in range(self.done+1, self.n_steps+1): yield self._next()
-        finally: self.done = 0 # also if the epoch is broken off
-
-    def _next(self):
-        "The next batch of the reading"
-        batch = next(self.reading, None)
-        if batch is not None: return batch
-        self.reading = iter(self.dl)
-        with torch.random.fork_rng(devices=[]): return next(self.reading) # PyTorch draws a number whenever a loader starts; training must not notice where that happens
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #0230cadf
-@patch
-def state_dict(self:Portions)->dict: # Can be written as JSON
-    "Where the reading stands, also in the middle of an epoch"
-    return dict(done=self.done, reading=self.dl.state_dict())
-
-@patch
-def load_state_dict(self:Portions,
-    state:dict, # From `state_dict`
-):
-    "Go on with the very next batch, or raise `ValueError` if the state belongs to other documents"
-    self.dl.load_state_dict(state['reading'])
-    self.done,self.reading = check_int('done', state['done'], 0, self.n_steps),iter(())
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8d35e4f2
-def row_arguments(
-    cfg:DocLMConfig, # Settings
-    row:str, # A key of `paper_rows`
-)->dict: # Arguments of `BlockRecurrentLM`
-    "The row of the paper in the size of these settings"
-    return scaled_row(row, cfg.n_layers, cfg.window, d_model=cfg.d_model, n_heads=cfg.n_heads, n_states=cfg.n_states or None, dropout=cfg.dropout, qk_scale=cfg.qk_scale)
-
-class WindowLM(BlockRecurrentLM):
-    "Sliding windows that are read, and differentiated, one at a time, as by a Transformer-XL"
-    def read(self, ids, state=None, mask=None, keep_state=True):
-        "Read tokens, cutting the graph after every window"
-        xs = []
-        for i in range(0, ids.shape[1], self.blocks[0].attention.window):
-            piece = slice(i, i+self.blocks[0].attention.window)
-            x,state = super().read(ids[:,piece], detach_state(state), None if mask is None else mask[:,piece])
-            xs.append(x)
-        return torch.cat(xs, 1),state if keep_state else None
-
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6d9ba676
 def doclm_model(
     cfg:DocLMConfig, # Settings
     row:str, # One of `cfg.attention`
     vocab_sz:int=256, # Number of different tokens
 )->LM:
     "Build the model of a run"
-    return (WindowLM if row.startswith('XL:') else BlockRecurrentLM)(vocab_sz, **row_arguments(cfg, row))
+    return scaled_model(vocab_sz, row, cfg.n_layers, cfg.window, d_model=cfg.d_model,
+                        n_heads=cfg.n_heads, n_states=cfg.n_states or None,
+                        dropout=cfg.dropout, qk_scale=cfg.qk_scale)
+
+def window_of(
+    model:LM, # From `doclm_model`
+)->int: # Tokens
+    "The window of a model, which is that of its row"
+    return model.blocks[0].attention.window
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #2f1ed804
-SIDE_BY_SIDE = 16 # Documents that are read at once in validation and test; more rows would wait for the longest
+SIDE_BY_SIDE = 16 # Documents read at once in validation and test; more would wait for the longest
 
 def rows_for(
     docs:Documents, # To be read from beginning to end
@@ -175,11 +125,12 @@ def doclm_learner(
     vocab=None, # As for `DocumentDL`; None for bytes
     seed:int=0, # For the order of the documents
 )->Learner:
-    "A `Learner` with Adam that reads documents"
-    train,valid = documents_dls(parts.train, parts.valid, cfg.bs, cfg.seq_len, rows_for(parts.valid), vocab, seed, cfg.device).loaders
-    cbs = [ResetRows()] + ([GradientClip(cfg.clip)] if cfg.clip else []) + ([StepSchedule(cfg.lr, drop_at=1)] if cfg.schedule=='constant' else [])
-    model = doclm_model(cfg, row, train.vocab_sz).to(cfg.device)
-    return lm_learner(DataLoaders(Portions(train, cfg.steps), valid), model, cbs=cbs, opt_func=partial(Adam, sqr_mom=.999, eps=1e-8, wd=0.))
+    "A `Learner` that reads documents"
+    dls = documents_dls(parts.train, parts.valid, cfg.bs, cfg.seq_len, rows_for(parts.valid),
+                        vocab, seed, cfg.device)
+    model = doclm_model(cfg, row, dls.train.vocab_sz).to(cfg.device)
+    dls = DataLoaders(Portions(dls.train, cfg.steps), dls.valid)
+    return brt_learner(dls, model, cfg, cbs=[ResetRows()])
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #c18dfbd3
 def token_bits(
@@ -187,45 +138,50 @@ def token_bits(
     y:torch.Tensor, # What comes, (b, n)
 )->torch.Tensor: # (b, n), 0 where nothing is to be predicted
     "Bits that every token costs"
-    nats = F.cross_entropy(logits.transpose(1, 2).float(), y, ignore_index=IGNORE, reduction='none')
+    nats = F.cross_entropy(logits.mT.float(), y, ignore_index=IGNORE, reduction='none')
     return nats.cpu().double()/math.log(2)
 
 class Sums:
-    "Sums of bits, and numbers of tokens, by a key"
+    "Sums of bits, and numbers of tokens, by a number"
     def __init__(self, size): self.bits,self.tokens = torch.zeros(2, size, dtype=torch.float64)
 
-    def add(self, keys, bits):
+    def add(self, numbers, bits):
         "Add the bits of some tokens"
-        self.bits.index_add_(0, keys, bits)
-        self.tokens.index_add_(0, keys, torch.ones_like(bits))
+        self.bits.index_add_(0, numbers, bits)
+        self.tokens.index_add_(0, numbers, torch.ones_like(bits))
 
-    def rows(self)->list:
-        "`(key, bits, tokens)` where there are any"
-        return [(i,self.bits[i].item(),int(n)) for i,n in enumerate(self.tokens) if n]
+    def rows(self, **names):
+        "One dict per number that has tokens; each name gets a function of the number"
+        for i in self.tokens.nonzero().flatten().tolist():
+            first = {name: f(i) for name,f in names.items()}
+            yield first | dict(bits=self.bits[i].item(), tokens=int(self.tokens[i]))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #95824e3e
 @torch.no_grad()
 def evaluate_documents(
     model:LM, # A trained model
-    dl:DocumentDL, # Documents to read, with `resets`
-)->tuple: # By distance: dicts of `start`, the first distance, `bits` and `tokens`; by document: `name`, `bits` and `tokens`
+    dl:DocumentDL, # Documents to read, with `resets`, in their order
+)->tuple: # Dicts by distance: `start`, `bits`, `tokens`; and by document: `name`, `bits`, `tokens`
     "Read whole documents with the state carried, and sum up bits"
-    places,documents,state = Sums(40),Sums(len(dl.dataset)),None
+    places,documents = Sums(40),Sums(len(dl.dataset))
+    state = None
     with evaluating(model):
         for step,(ids,rows,y) in enumerate(dl):
             if state is not None and rows.any(): state = model.restart(state, rows)
             logits,state = model.step(ids, state)
-            bits,scored = token_bits(logits, y),(y!=IGNORE).cpu()
-            number,offset = torch.tensor([dl.position(i, step) or (0,0) for i in range(dl.bs)]).T[...,None]
+            bits = token_bits(logits, y)
+            scored = (y!=IGNORE).cpu()
+            where = torch.tensor([dl.position(i, step) or (0,0) for i in range(dl.bs)])
+            number,offset = where[:,:1],where[:,1:] # of the document, and of its first token
             distance = offset+torch.arange(1, ids.shape[1]+1)
             places.add(distance.log2().floor().long()[scored], bits[scored])
             documents.add(number.expand_as(scored)[scored], bits[scored])
-    return ([dict(start=2**i, bits=b, tokens=n) for i,b,n in places.rows()],
-            [dict(name=dl.dataset[i].name, bits=b, tokens=n) for i,b,n in documents.rows()])
+    by_distance = list(places.rows(start=lambda i: 2**i))
+    return by_distance,list(documents.rows(name=lambda i: dl.dataset[i].name))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #470edbbc
 LONG_ENOUGH = 4096 # Tokens of the shortest document whose states are compared
-READ_IN_ALL = 2**18 # Tokens, or less if the documents are shorter
+READ_IN_ALL = 2**18 # Tokens, or fewer if the documents are shorter
 
 def forget_states(
     model:BlockRecurrentLM, # A model with a recurrent block
@@ -246,7 +202,8 @@ def change_states(model, state, change):
     layers = list(state.layers)
     for i,block in enumerate(model.blocks):
         if not isinstance(block.attention, BlockRecurrentAttention): continue
-        layers[i] = layers[i]._replace(c=change(block.attention.cell, layers[i].c), memory=None)
+        vectors = change(block.attention.cell, layers[i].c)
+        layers[i] = layers[i]._replace(c=vectors, memory=None)
     return state._replace(layers=tuple(layers))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #39721677
@@ -257,34 +214,78 @@ def long_documents(
     least:int=LONG_ENOUGH, # Tokens of the shortest that counts
 )->torch.Tensor: # (documents, blocks*window+1); None if there are fewer than two
     "Beginnings of the documents that are long enough, all of one length"
-    ids = [(vocab or ByteVocab()).encode(o) for o in docs]
-    ids = [o for o in ids if len(o)>=least]
+    ids = [(vocab or ByteVocab()).encode(doc) for doc in docs]
+    ids = [tokens for tokens in ids if len(tokens)>=least]
     if len(ids)<2: return None
-    length = min(min(map(len, ids))-1, max(least, READ_IN_ALL//len(ids)))//window*window
-    return torch.stack([torch.from_numpy(o[:length+1].astype('int64')) for o in ids])
+    n_tokens = min(min(map(len, ids))-1, max(least, READ_IN_ALL//len(ids)))
+    length = n_tokens//window*window+1
+    return torch.stack([torch.from_numpy(tokens[:length].astype('int64')) for tokens in ids])
+
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #30676bbe
+def unchanged(model, state):
+    "The state as it is"
+    return state
 
 @torch.no_grad()
 def worth_of_states(
     model:BlockRecurrentLM, # Trained
     texts:torch.Tensor, # From `long_documents`
-)->dict: # Bits per token with the states `carried`, `forgotten` and `swapped`, and how many `tokens` of how many `documents` were predicted
+)->dict: # Bits per token `carried`, `forgotten` and `swapped`, of how many `tokens` and `documents`
     "Read documents with their states, without, and with those of another document"
-    device,window = next(model.parameters()).device,model.blocks[0].attention.window
-    readings = dict(carried=lambda model,state: state, forgotten=forget_states, swapped=swap_states)
-    bits,n = dict.fromkeys(readings, 0.),texts.shape[1]-1
+    texts = texts.to(next(model.parameters()).device)
+    W,n = window_of(model),texts.shape[1]-1
+    readings = dict(carried=unchanged, forgotten=forget_states, swapped=swap_states)
+    bits = dict.fromkeys(readings, 0.)
+    after = {}
     with evaluating(model):
-        _,state = model.step(texts[:,:window].to(device)) # nothing to change yet
-        for a in range(window, n, window):
-            ids,y = texts[:,a:a+window].to(device),texts[:,a+1:a+window+1].to(device)
-            after = {}
+        _,state = model.step(texts[:,:W]) # nothing to change yet
+        for a in range(W, n, W):
             for name,change in readings.items():
-                logits,after[name] = model.step(ids, change(model, state))
-                bits[name] += token_bits(logits, y).sum().item()
+                logits,after[name] = model.step(texts[:,a:a+W], change(model, state))
+                bits[name] += token_bits(logits, texts[:,a+1:a+W+1]).sum().item()
             state = after['carried']
-    tokens = len(texts)*(n-window)
-    return {name: total/tokens for name,total in bits.items()} | dict(tokens=tokens, documents=len(texts))
+    tokens = len(texts)*(n-W)
+    found = {name: total/tokens for name,total in bits.items()}
+    return found | dict(tokens=tokens, documents=len(texts))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #f953b947
+def document_floors(
+    docs:Documents, # Test documents
+)->dict: # Bits per byte
+    "Entropies of the test text under its own statistics"
+    data = b''.join(doc.data for doc in docs)
+    text = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+    return dict(uniform=8., unigram=unigram_bits(text), bigram=bigram_bits(text))
+
+def results_on(
+    cfg:DocLMConfig, # Settings
+    model:LM, # A trained model
+    test:Documents, # To be read from beginning to end
+    vocab, # As for `DocumentDL`; None for bytes
+)->dict: # A part of the record
+    "What the test documents cost"
+    dl = DocumentDL(test, cfg.seq_len, rows_for(test), vocab, device=torch.device(cfg.device))
+    places,documents = evaluate_documents(model, dl)
+    counts = dl.counts()
+    bits = sum(place['bits'] for place in places)/sum(place['tokens'] for place in places)
+    return dict(places=places, by_document=documents, counts=counts._asdict(), bits_per_token=bits,
+                bits_per_byte=bits_per_byte(bits, counts.tokens, counts.bytes),
+                word_perplexity=word_perplexity(bits, counts.tokens, counts.words),
+                floors=document_floors(test))
+
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #54cf654a
+def states_results(
+    model:LM, # A trained model
+    docs:Documents, # That it was not trained on
+    vocab, # As for `DocumentDL`; None for bytes
+)->dict: # A part of the record; empty without states, or with fewer than two long documents
+    "What its states say about documents"
+    layers = [block.attention for block in model.blocks]
+    if not any(isinstance(layer, BlockRecurrentAttention) for layer in layers): return {}
+    texts = long_documents(docs, window_of(model), vocab)
+    return {} if texts is None else dict(states_by_document=worth_of_states(model, texts))
+
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #3ea880d1
 def train_doclm(
     cfg:DocLMConfig, # Settings
     row:str, # One of `cfg.attention`
@@ -292,57 +293,54 @@ def train_doclm(
 )->dict: # The record of the run, ready for JSON
     "Train one model, and evaluate it on the test documents"
     seed_everything(seed)
-    parts,vocab = load_documents(cfg.data),None
-    if cfg.vocab_sz!=256: vocab = train_bpe(parts.train, cfg.vocab_sz)
+    parts = load_documents(cfg.data)
+    vocab = None if cfg.vocab_sz==256 else train_bpe(parts.train, cfg.vocab_sz)
     learn = doclm_learner(cfg, row, parts, vocab, seed)
     record = fit_recorded(learn, cfg, 'documents', row, seed)
-    test = shortened(parts.test, vocab, cfg.test_tokens)
-    dl = DocumentDL(test, cfg.seq_len, rows_for(test), vocab, device=torch.device(cfg.device))
-    places,by_document = evaluate_documents(learn.model, dl)
-    counts = dl.counts()
-    bits = sum(o['bits'] for o in places)/sum(o['tokens'] for o in places)
-    print(f'  {bits_per_byte(bits, counts.tokens, counts.bytes):.4f} bits per byte')
-    if row.startswith('Rec:'):
-        texts = long_documents(Documents([*parts.valid,*test]), learn.model.blocks[0].attention.window, vocab)
-        if texts is not None: record['states_by_document'] = worth_of_states(learn.model, texts)
-    return record | dict(documents={k: dict(documents=len(o), bytes=o.n_bytes) for k,o in zip(('train','valid','test'), (parts.train,parts.valid,test))}, places=places, by_document=by_document, counts=counts._asdict(),
-                         bits_per_token=bits, bits_per_byte=bits_per_byte(bits, counts.tokens, counts.bytes), word_perplexity=word_perplexity(bits, counts.tokens, counts.words), floors=document_floors(test))
+    parts = parts._replace(test=shortened(parts.test, vocab, cfg.test_tokens))
+    record |= results_on(cfg, learn.model, parts.test, vocab)
+    print(f"  {record['bits_per_byte']:.4f} bits per byte")
+    record |= states_results(learn.model, Documents([*parts.valid,*parts.test]), vocab)
+    record['documents'] = {}
+    for name,docs in parts._asdict().items():
+        record['documents'][name] = dict(documents=len(docs), bytes=docs.n_bytes)
+    return record
 
-def document_floors(
-    docs:Documents, # Test documents
-)->dict: # Bits per byte
-    "Entropies of the test text under its own statistics"
-    text = torch.frombuffer(bytearray(b''.join(o.data for o in docs)), dtype=torch.uint8)
-    return dict(uniform=8., unigram=unigram_bits(text), bigram=bigram_bits(text))
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6402e7a6
+def check_doclm(
+    cfg:DocLMConfig, # Settings
+):
+    "Refuse settings that cannot be run, before the first step"
+    for name in ('tokens','bs','seq_len'): check_int(name, getattr(cfg, name))
+    check_int('test_tokens', cfg.test_tokens, minimum=0)
+    check_int('vocab_sz', cfg.vocab_sz, minimum=256)
+    check_brt(cfg)
+    if not cfg.steps:
+        raise ValueError(f'tokens={cfg.tokens}: expected at least {cfg.epochs*cfg.bs*cfg.seq_len}, '
+                         f'for {cfg.epochs} epochs of one step')
+    for row in cfg.attention:
+        window = window_of(doclm_model(cfg, row))
+        if cfg.seq_len%window==0: continue
+        raise ValueError(f'seq_len={cfg.seq_len} with {row}: expected a multiple of its window '
+                         f'{window}, because documents begin where a window does')
+    shortened(Documents(), cfg.vocab_sz!=256 or None, cfg.test_tokens)
+    documents_dls(*load_documents(cfg.data)[:2], cfg.bs, cfg.seq_len, 1, device='cpu')
 
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #54cf654a
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #c33e11f5
 def run_doclm(
     cfg:DocLMConfig, # Settings
-)->list: # The records of all runs
+)->Runs: # The records of all runs
     "Train every model with every seed, print the table, draw the picture"
     cfg = replace(cfg, results=str(Path(cfg.results)/Path(cfg.data).name))
     check_doclm(cfg)
     print(f'{cfg.data}: {cfg.steps*cfg.epochs:,} updates of {cfg.bs} x {cfg.seq_len} tokens')
-    runs = run_all(cfg, train_doclm)
-    print('\n'+document_table(runs).to_string())
+    runs = Runs(run_all(cfg, train_doclm))
+    print('\n'+runs.table(document_columns(runs)).to_string())
+    print(floors_line(runs))
     path = Path(cfg.results)/'documents.png'
     plot_documents(runs).savefig(path, dpi=100); plt.close()
     print(f'\nRuns and picture: {path.parent}')
     return runs
-
-def check_doclm(cfg):
-    "Refuse settings that cannot be run, before the first step"
-    for name in ('tokens','bs','seq_len'): check_int(name, getattr(cfg, name))
-    check_int('test_tokens', cfg.test_tokens, minimum=0); check_int('vocab_sz', cfg.vocab_sz, minimum=256); check_choice('schedule', cfg.schedule, ('one_cycle','constant'))
-    check_run(cfg)
-    if not cfg.steps: raise ValueError(f'tokens={cfg.tokens}: expected at least {cfg.epochs*cfg.bs*cfg.seq_len}, for {cfg.epochs} epochs of one step')
-    if not cfg.clip>=0: raise ValueError(f'clip={cfg.clip}: expected a norm above 0, or 0 for no clipping')
-    for row in cfg.attention:
-        window = row_arguments(cfg, row)['window']
-        if cfg.seq_len%window: raise ValueError(f'seq_len={cfg.seq_len} with {row}: expected a multiple of its window {window}, because documents begin where a window does')
-        doclm_model(cfg, row)
-    shortened(Documents(), cfg.vocab_sz!=256 or None, cfg.test_tokens)
-    documents_dls(*load_documents(cfg.data)[:2], cfg.bs, cfg.seq_len, 1, device='cpu')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #9a0e22ab
 doclm_experiment = Experiment(
@@ -352,128 +350,65 @@ doclm_experiment = Experiment(
     known_as=('documents',), per_data=True)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8b12c149
-def differences(
-    runs:list, # Records of runs on one collection
-    row:str, # A model
-    other:str='Slide:13L', # The model beside it
-)->list: # Bits per byte, one number a common seed
-    "One model minus another, seed by seed"
-    a,b = ({o['seed']: o['bits_per_byte'] for o in runs if o['attention']==name} for name in (row,other))
-    return [a[o]-b[o] for o in sorted(a.keys() & b.keys())]
+def document_columns(
+    runs:Runs, # On one collection
+    other:str='Slide:13L', # The model beside which the others stand
+)->dict: # For `Runs.table`
+    "Bits per byte, the difference from one model seed by seed, and perplexity per word"
+    def beside(own):
+        if own.models==[other]: return ''
+        return shown(own.minus(runs.of(other), 'bits_per_byte'), '+.3f')
+    return {'bits per byte': ('bits_per_byte','.3f'), f'beside {other}': beside,
+            'perplexity per word': ('word_perplexity',',.0f'), 'seeds': len,
+            'parameters': lambda own: f"{own[0]['n_parameters']:,}"}
 
-def shown(
-    values:list, # One number a seed
-    form:str='.3f', # How a number is written
+def floors_line(
+    runs:Runs, # On one collection
 )->str:
-    "Mean and 95 % interval as text; empty without values"
-    return f'{mean_ci(values).mean:{form}}' + (f' ± {mean_ci(values).half_width:{form.lstrip("+")}}' if len(values)>1 else '') if values else ''
-
-def document_table(
-    runs:list, # Records of runs on one collection
-)->pd.DataFrame: # A row a model, and the floors
-    "Bits per byte with 95 % intervals over the seeds, the difference from `Slide:13L` seed by seed, and perplexity per word"
-    rows = {}
-    for name in dict.fromkeys(o['attention'] for o in runs):
-        own = [o for o in runs if o['attention']==name]
-        rows[name] = {'bits per byte': shown([o['bits_per_byte'] for o in own]), 'beside Slide:13L': shown(differences(runs, name), '+.3f') if name!='Slide:13L' else '',
-                      'perplexity per word': shown([o['word_perplexity'] for o in own], '.0f'), 'seeds': str(len(own)), 'parameters': f"{own[0]['n_parameters']:,}"}
-    for name,bits in runs[0]['floors'].items(): rows[name] = {'bits per byte': f'{bits:.3f}'}
-    return pd.DataFrame.from_dict(rows, orient='index').fillna('')
+    "The entropies of the test text"
+    floors = [f'{name} {bits:.3f}' for name,bits in runs[0]['floors'].items()]
+    return 'entropies of the test text, bits per byte: '+', '.join(floors)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #7c537cc8
+def million_tokens(
+    run:dict, # A record
+)->list: # One number per stored loss
+    "How much of the text was read when a loss was stored"
+    cfg = run['config']
+    return [i*cfg['bs']*cfg['seq_len']/1e6 for i in run['steps']['step']]
+
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #75599fab
 def plot_documents(
-    runs:list, # Records of runs on one collection
+    runs:Runs, # On one collection
 )->plt.Figure:
-    "Training loss in bits over the tokens, and bits per token by the distance from the beginning of a document"
+    "Training loss over the tokens, and bits by the distance from the beginning of a document"
     fig,(left,right) = plt.subplots(1, 2, figsize=(10,3.8), layout='constrained')
-    color = {name: f'C{i}' for i,name in enumerate(dict.fromkeys(o['attention'] for o in runs))}
-    seen = set()
-    for run in runs:
-        name,cfg = run['attention'],run['config']
-        style = dict(color=color[name], label=None if name in seen else name, lw=1); seen.add(name)
-        loss = pd.Series(run['steps']['train_loss']).rolling(10, min_periods=1).mean()/math.log(2)
-        left.plot([i*cfg['bs']*cfg['seq_len']/1e6 for i in run['steps']['step']], loss, **style)
-        right.plot([o['start'] for o in run['places']], [o['bits']/o['tokens'] for o in run['places']], marker='.', **style)
+    for i,(name,own) in enumerate(runs.by('attention').items()):
+        for j,run in enumerate(own):
+            style = dict(color=f'C{i}', lw=1, label=name if j==0 else None)
+            loss = pd.Series(run['steps']['train_loss']).rolling(10, min_periods=1).mean()
+            left.plot(million_tokens(run), loss/math.log(2), **style)
+            bits = [place['bits']/place['tokens'] for place in run['places']]
+            right.plot([place['start'] for place in run['places']], bits, marker='.', **style)
     for ax in (left,right):
-        for name in ('unigram','bigram'): ax.axhline(runs[0]['floors'][name], color='grey', lw=.8, ls='--' if name=='unigram' else ':')
+        for name,line in (('unigram','--'), ('bigram',':')):
+            ax.axhline(runs[0]['floors'][name], color='grey', lw=.8, ls=line)
     left.set(title='training', xlabel='million tokens', ylabel='bits per token')
-    right.set(title='test documents', xlabel='distance from the beginning'); right.set_xscale('log', base=2)
+    right.set(title='test documents', xlabel='distance from the beginning')
+    right.set_xscale('log', base=2)
     fig.legend(*right.get_legend_handles_labels(), loc='outside lower center', ncols=6, fontsize=8)
     return fig
 
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #60904044
-def stored_documents(
-    folder='results/documents', # Where runs were stored
-)->dict: # Name of the data -> records; empty if there are none
-    "Read the runs of earlier calls of `run_doclm`"
-    order = list(paper_rows)
-    folders = sorted(o for o in Path(folder).glob('*') if any(o.glob('*.json')))
-    return {o.name: sorted(load_runs(o), key=lambda run: (order.index(run['attention']),run['seed'])) for o in folders}
-
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #68483def
-PAPER_BITS = { # Hutchins et al. 2022, table 1: bits per byte of PG-19, bits per token of arXiv and GitHub
-    'pg19': {'XL:512': 1.01, 'XL:1024': .997, 'XL:2048': .990, 'Slide:12L': .989, 'Slide:13L': .989, 'Rec:lstm:single': .962, 'Rec:fixed:skip': .952, 'Feedback:lstm:single': .977, 'Feedback:fixed:skip': .935, 'Memorizing:32k': .950},
-    'arxiv-math': {'XL:512': 1.45, 'XL:1024': 1.37, 'XL:2048': 1.31, 'Slide:12L': 1.43, 'Slide:13L': 1.42, 'Rec:lstm:single': 1.29, 'Rec:fixed:skip': 1.24, 'Feedback:lstm:single': 1.22, 'Feedback:fixed:skip': 1.24, 'Memorizing:32k': 1.24},
-    'stdlib': {'XL:512': 1.28, 'Slide:13L': 1.19, 'Rec:lstm:single': 1.05, 'Rec:fixed:skip': 1.03, 'Feedback:lstm:single': 1.05, 'Feedback:fixed:skip': 1.11}}
-
-def beside_paper(
-    stored:dict, # From `stored_documents`
-)->pd.DataFrame: # A row a model; for every collection the paper's difference and ours
-    "Differences from `Slide:13L`, in bits"
-    rows = [o for o in PAPER_BITS['pg19'] if o!='Slide:13L']
-    columns = {}
-    for data,bits in PAPER_BITS.items():
-        columns[data,'paper'] = {o: f'{bits[o]-bits["Slide:13L"]:+.3f}' if o in bits else '' for o in rows}
-        columns[data,'here'] = {o: shown(differences(stored.get(data, []), o), '+.3f') for o in rows}
-    return pd.DataFrame(columns)
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #dfafc0a3
-def stored_sizes(
-    folder='results/document_sizes', # Where runs with other settings were stored, a folder a setting
-    data:str='arxiv-math', # Collection
-)->dict: # Name of the setting -> records
-    "Read runs in which one setting is another"
-    return {o.name: stored_documents(o)[data] for o in sorted(Path(folder).glob('*')) if data in stored_documents(o)}
-
-def size_table(
-    sizes:dict, # Name of the setting -> records
-)->pd.DataFrame: # A row a setting
-    "Bits per byte of the two models of the headline, and their difference seed by seed"
-    rows = {}
-    for name,runs in sizes.items():
-        bits = {row: [o['bits_per_byte'] for o in runs if o['attention']==row] for row in ('Slide:13L','Rec:fixed:skip')}
-        c = runs[0]['config']
-        rows[name] = {'blocks': c['n_layers'], 'width': c['d_model'], 'window': c['window'], 'states': c['n_states'] or c['window'], 'rate': c['lr'], 'tokens': f"{c['tokens']:,}"} | {row: shown(o) for row,o in bits.items()} | {'difference': shown(differences(runs, 'Rec:fixed:skip'), '+.3f'), 'seeds': str(len(bits['Rec:fixed:skip']))}
-    return pd.DataFrame.from_dict(rows, orient='index')
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #d8116ff1
-def states_table(
-    sizes:dict, # Name of the setting -> records
-)->pd.DataFrame: # A row a setting
-    "Bits per token with the states carried, and what is lost when they are forgotten or those of another document, over the seeds"
-    found = {name: [o['states'] for o in runs if 'swapped' in o.get('states', {})] for name,runs in sizes.items()}
-    return pd.DataFrame.from_dict({name: {'carried': shown([o['carried'] for o in own]), 'forgotten': shown([o['forgotten']-o['carried'] for o in own], '+.4f'), 'swapped': shown([o['swapped']-o['carried'] for o in own], '+.4f'), 'tokens': f"{own[0]['tokens']:,}", 'seeds': str(len(own))} for name,own in found.items() if own}, orient='index')
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #33b8c936
-def training_gap(
-    runs:list, # Records
-    row:str='Rec:fixed:skip', # A model
-    other:str='Slide:13L', # The model beside it
-    smooth:int=25, # Stored losses to average
-)->dict: # Seed -> (millions of tokens, bits)
-    "Training loss of one model minus another on the same batches"
-    a,b = ({o['seed']: o for o in runs if o['attention']==name} for name in (row,other))
-    def gap(x, y):
-        bits = (pd.Series(x['steps']['train_loss'])-pd.Series(y['steps']['train_loss']))/math.log(2)
-        return [i*x['config']['bs']*x['config']['seq_len']/1e6 for i in x['steps']['step']],bits.rolling(smooth, min_periods=smooth).mean()
-    return {seed: gap(a[seed], b[seed]) for seed in sorted(a.keys() & b.keys())}
-
-def plot_gap(
-    sizes:dict, # Name of the setting -> records
-)->plt.Figure:
-    "Training loss of the recurrent model minus that of the sliding window, a line a seed, a colour a setting"
-    fig,ax = plt.subplots(figsize=(7.5,3.4), layout='constrained')
-    for i,(name,runs) in enumerate(sizes.items()):
-        for j,(x,y) in enumerate(training_gap(runs).values()): ax.plot(x, y, color=f'C{i}', lw=1, label=name if j==0 else None)
-    ax.axhline(0, color='grey', lw=.8); ax.set(xlabel='million tokens', ylabel='bits per byte', title='Rec:fixed:skip minus Slide:13L, in training'); ax.legend(fontsize=8)
-    return fig
+PAPER_BITS = { # Hutchins et al. 2022, table 1: per byte of PG-19, per token of arXiv and GitHub
+    'pg19': {
+        'XL:512': 1.01, 'XL:1024': .997, 'XL:2048': .990, 'Slide:12L': .989, 'Slide:13L': .989,
+        'Rec:lstm:single': .962, 'Rec:fixed:skip': .952,
+        'Feedback:lstm:single': .977, 'Feedback:fixed:skip': .935, 'Memorizing:32k': .950},
+    'arxiv-math': {
+        'XL:512': 1.45, 'XL:1024': 1.37, 'XL:2048': 1.31, 'Slide:12L': 1.43, 'Slide:13L': 1.42,
+        'Rec:lstm:single': 1.29, 'Rec:fixed:skip': 1.24,
+        'Feedback:lstm:single': 1.22, 'Feedback:fixed:skip': 1.24, 'Memorizing:32k': 1.24},
+    'stdlib': {
+        'XL:512': 1.28, 'Slide:13L': 1.19, 'Rec:lstm:single': 1.05, 'Rec:fixed:skip': 1.03,
+        'Feedback:lstm:single': 1.05, 'Feedback:fixed:skip': 1.11}}

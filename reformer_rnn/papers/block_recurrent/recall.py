@@ -126,7 +126,8 @@ def recall_accuracy(
     seed:int=0, # Selects them
 )->float:
     "Share of sequences whose value is recalled"
-    device,right = next(model.parameters()).device,0
+    device = next(model.parameters()).device
+    right = 0
     dl = RecallDL(range(n_items), (length,), bs=32, seed=2**30+seed, fixed=True, device=device)
     with evaluating(model):
         for x,y in dl: right += (model(x)[:,-1].argmax(-1)==y[:,-1]).sum().item()
