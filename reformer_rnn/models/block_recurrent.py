@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['paper_rows', 'RMSBlock', 'FinalNorm', 'FeedbackStack', 'memory_places', 'recurrent_places', 'BlockRecurrentLM',
-           'block_recurrent_paper', 'scaled_row', 'scaled_memory', 'WindowLM', 'scaled_model']
+           'forget_states', 'swap_states', 'change_states', 'block_recurrent_paper', 'scaled_row', 'scaled_memory',
+           'WindowLM', 'scaled_model']
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #ffd4d632
 import torch
@@ -12,7 +13,7 @@ from fastcore.basics import patch
 from torch import nn
 from torch.utils.checkpoint import checkpoint as run_checkpointed
 
-from ..core import check_choice,check_int,detach_state
+from ..core import check_choice,check_int,check_mask,detach_state
 from ..attention.block_recurrent import BlockRecurrentAttention,FeedbackAttention,state_cells
 from ..attention.sliding import check_rows,init_kernel
 from ..blocks.transformer import Block,Stack
@@ -56,9 +57,12 @@ class FeedbackStack(Stack):
         "Run all blocks on one piece after the other"
         number = next(i for i,o in enumerate(self) if isinstance(o.attention, BlockRecurrentAttention))
         recurrent,states,ys,a = self[number].attention,list(self.block_states(states)),[],0
-        while not ys or a<x.shape[1]:
+        recurrent.check(x, states[number], None)
+        b,n,_ = x.shape
+        check_mask(mask, (b,recurrent.n_heads,n,n), key_only=True) # pieces of a wrong one may fit
+        while not ys or a<n:
             states[number] = recurrent.remember(states[number], x)
-            memory,e = states[number].memory,a+recurrent.left(states[number])
+            memory,e = states[number].memory[:2],a+recurrent.left(states[number])
             y,seen = x[:,a:e],None if mask is None else mask[:,a:e]
             for i,block in enumerate(self): y,states[i] = block(y, states[i], context=None if i==number else memory, mask=seen)
             ys.append(y)
@@ -134,12 +138,42 @@ class BlockRecurrentLM(LM):
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #39d941d0
 @patch
 def restart(self:BlockRecurrentLM,
-    state, # An `LMState` from an earlier call, at the end of a block of tokens
+    state, # An `LMState` from an earlier call, at the end of a block of tokens; None stays None
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     check_rows(rows, len(state.position))
-    return state._replace(position=state.position.masked_fill(rows, 0), layers=tuple(block.attention.restart(o, rows) for block,o in zip(self.blocks, state.layers)))
+    layers = tuple(block.attention.restart(o, rows) for block,o in zip(self.blocks, self.blocks.block_states(state.layers)))
+    return state._replace(position=state.position.masked_fill(rows, 0), layers=layers)
+
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #df44e416
+def forget_states(
+    model:BlockRecurrentLM, # A model with a recurrent block
+    state, # Its `LMState` at the end of a block of tokens
+):
+    "The state in which the state vectors have seen nothing, and the windows all they had"
+    return change_states(model, state, lambda cell,c: cell.initial.expand_as(c))
+
+def swap_states(
+    model:BlockRecurrentLM, # A model with a recurrent block
+    state, # Its `LMState` at the end of a block of tokens, of several rows
+):
+    "The state in which every row has the state vectors of the row before, and its own windows"
+    return change_states(model, state, lambda cell,c: c.roll(1, 0))
+
+def change_states(
+    model:BlockRecurrentLM, # A model with a recurrent block
+    state, # Its `LMState` at the end of a block of tokens
+    change, # Function of a `StateCell` and its vectors -> other vectors, (b, S, d_model)
+):
+    "The state with other vectors in the recurrent blocks"
+    layers = list(state.layers)
+    for i,block in enumerate(model.blocks):
+        if not isinstance(block.attention, BlockRecurrentAttention): continue
+        vectors = change(block.attention.cell, layers[i].c)
+        layers[i] = layers[i]._replace(c=vectors, memory=None)
+    return state._replace(layers=tuple(layers))
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #6527425a
 _rows = {f'XL:{w}': dict(window=w, recurrent=()) for w in (512,1024,2048)} | {f'Slide:{n}L': dict(n_layers=n, recurrent=()) for n in (12,13)}

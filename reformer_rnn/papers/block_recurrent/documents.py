@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['SIDE_BY_SIDE', 'LONG_ENOUGH', 'READ_IN_ALL', 'doclm_experiment', 'PAPER_BITS', 'DocLMConfig', 'load_documents',
-           'shortened', 'doclm_model', 'window_of', 'rows_for', 'doclm_learner', 'token_bits', 'Sums',
-           'evaluate_documents', 'forget_states', 'swap_states', 'change_states', 'long_documents', 'unchanged',
-           'worth_of_states', 'document_floors', 'results_on', 'states_results', 'train_doclm', 'check_doclm',
-           'run_doclm', 'document_columns', 'floors_line', 'million_tokens', 'plot_documents']
+           'shortened', 'doclm_model', 'window_of', 'rows_for', 'doclm_learner', 'token_bits', 'summed', 'as_dicts',
+           'evaluate_documents', 'long_documents', 'unchanged', 'worth_of_states', 'document_floors', 'results_on',
+           'states_results', 'train_doclm', 'check_doclm', 'run_doclm', 'document_columns', 'floors_line',
+           'million_tokens', 'plot_documents']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #36aa799d
 import math
@@ -29,7 +29,8 @@ from ...data.documents import (ByteVocab,Documents,read_folder,read_latex,read_m
 from ...data.reading import (DocumentDL,Portions,bits_per_byte,documents_dls,
                                        word_perplexity)
 from ...data.text import Split,bigram_bits,unigram_bits
-from ...models.block_recurrent import BlockRecurrentLM,scaled_model
+from ...models.block_recurrent import (BlockRecurrentLM,forget_states,scaled_model,
+                                                 swap_states)
 from ...models.lm import LM,evaluating
 from ...training.callbacks import ResetRows
 from .recall import brt_learner,check_brt
@@ -141,20 +142,24 @@ def token_bits(
     nats = F.cross_entropy(logits.mT.float(), y, ignore_index=IGNORE, reduction='none')
     return nats.cpu().double()/math.log(2)
 
-class Sums:
-    "Sums of bits, and numbers of tokens, by a number"
-    def __init__(self, size): self.bits,self.tokens = torch.zeros(2, size, dtype=torch.float64)
+def summed(
+    numbers:torch.Tensor, # Of places or documents, (n,)
+    bits:torch.Tensor, # Of as many tokens
+    size:int, # How many numbers there are
+)->torch.Tensor: # (2, size)
+    "Sums of bits, and counts of tokens, by number"
+    return torch.stack([numbers.bincount(bits, size), numbers.bincount(minlength=size)])
 
-    def add(self, numbers, bits):
-        "Add the bits of some tokens"
-        self.bits.index_add_(0, numbers, bits)
-        self.tokens.index_add_(0, numbers, torch.ones_like(bits))
-
-    def rows(self, **names):
-        "One dict per number that has tokens; each name gets a function of the number"
-        for i in self.tokens.nonzero().flatten().tolist():
-            first = {name: f(i) for name,f in names.items()}
-            yield first | dict(bits=self.bits[i].item(), tokens=int(self.tokens[i]))
+def as_dicts(
+    sums:torch.Tensor, # From `summed`
+    names:dict, # Name -> function of a number
+)->list: # One dict per number that has tokens
+    "Sums as they are stored"
+    found = []
+    for i in sums[1].nonzero().flatten().tolist():
+        first = {name: f(i) for name,f in names.items()}
+        found.append(first | dict(bits=sums[0,i].item(), tokens=int(sums[1,i])))
+    return found
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #95824e3e
 @torch.no_grad()
@@ -163,8 +168,7 @@ def evaluate_documents(
     dl:DocumentDL, # Documents to read, with `resets`, in their order
 )->tuple: # Dicts by distance: `start`, `bits`, `tokens`; and by document: `name`, `bits`, `tokens`
     "Read whole documents with the state carried, and sum up bits"
-    places,documents = Sums(40),Sums(len(dl.dataset))
-    state = None
+    places,documents,state = 0,0,None
     with evaluating(model):
         for step,(ids,rows,y) in enumerate(dl):
             if state is not None and rows.any(): state = model.restart(state, rows)
@@ -173,40 +177,16 @@ def evaluate_documents(
             scored = (y!=IGNORE).cpu()
             where = torch.tensor([dl.position(i, step) or (0,0) for i in range(dl.bs)])
             number,offset = where[:,:1],where[:,1:] # of the document, and of its first token
-            distance = offset+torch.arange(1, ids.shape[1]+1)
-            places.add(distance.log2().floor().long()[scored], bits[scored])
-            documents.add(number.expand_as(scored)[scored], bits[scored])
-    by_distance = list(places.rows(start=lambda i: 2**i))
-    return by_distance,list(documents.rows(name=lambda i: dl.dataset[i].name))
+            power = (offset+torch.arange(1, ids.shape[1]+1)).log2().floor().long()
+            places += summed(power[scored], bits[scored], 40)
+            documents += summed(number.expand_as(scored)[scored], bits[scored], len(dl.dataset))
+    return (as_dicts(places, dict(start=lambda i: 2**i)),
+            as_dicts(documents, dict(name=lambda i: dl.dataset[i].name)))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #470edbbc
 LONG_ENOUGH = 4096 # Tokens of the shortest document whose states are compared
 READ_IN_ALL = 2**18 # Tokens, or fewer if the documents are shorter
 
-def forget_states(
-    model:BlockRecurrentLM, # A model with a recurrent block
-    state, # Its `LMState` at the end of a block of tokens
-):
-    "The state in which the state vectors have seen nothing, and the windows all they had"
-    return change_states(model, state, lambda cell,c: cell.initial.expand_as(c))
-
-def swap_states(
-    model:BlockRecurrentLM, # A model with a recurrent block
-    state, # Its `LMState` at the end of a block of tokens, of several rows
-):
-    "The state in which every row has the state vectors of the row before, and its own windows"
-    return change_states(model, state, lambda cell,c: c.roll(1, 0))
-
-def change_states(model, state, change):
-    "The state with other vectors in the recurrent blocks"
-    layers = list(state.layers)
-    for i,block in enumerate(model.blocks):
-        if not isinstance(block.attention, BlockRecurrentAttention): continue
-        vectors = change(block.attention.cell, layers[i].c)
-        layers[i] = layers[i]._replace(c=vectors, memory=None)
-    return state._replace(layers=tuple(layers))
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #39721677
 def long_documents(
     docs:Documents, # Some documents
     window:int, # Tokens of a block
