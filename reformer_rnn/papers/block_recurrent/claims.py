@@ -52,7 +52,8 @@ def bits(runs, row):
 
 def gap(runs):
     "Seed -> recurrent minus sliding"
-    first,other = bits(runs, FIRST),bits(runs, OTHER)
+    first = bits(runs, FIRST)
+    other = bits(runs, OTHER)
     return {seed: first[seed]-other[seed] for seed in first.keys()&other.keys()}
 
 def gap_changes(small, usual):
@@ -74,7 +75,8 @@ def paper_gap(data, ours, other):
 
 def text_claim(data, ours, other, what, region=None):
     "Two rows of table 1, on one collection"
-    gap,column = paper_gap(data, ours, other),COLUMNS[data]
+    gap = paper_gap(data, ours, other)
+    column = COLUMNS[data]
     command = f'reformer_rnn doclm {data} --attention {ours} {other} --seeds 0 1 2 --tokens 1500000'
     return Claim(
         BRT, f'{ours} and {other}, {column}', f'Table 1, column {column}', what,

@@ -115,7 +115,8 @@ def time_generation(
     row:str, # One of `cfg.rows`, or `PEER`
 )->dict: # Seconds for `cfg.generated` tokens; the bytes of our state
     "Generate text after one byte"
-    model,ids = speed_model(cfg, row).eval(),torch.zeros(1, 1, dtype=torch.long)
+    model = speed_model(cfg, row).eval()
+    ids = torch.zeros(1, 1, dtype=torch.long)
     n = cfg.generated+(row==PEER) # which counts the byte that is there
     model.generate(ids, 3)
     seconds = in_turns({row: lambda: model.generate(ids, n)}, rounds=1, warmup=0)[row]
@@ -203,8 +204,8 @@ def speed_table(
     steps = {row['row']: row for row in record['steps']}
     memory = {row['row']: f"{row['bytes']/1e6:.0f}" for row in record['memory'] if row['bytes']}
     def numbers(name, row):
-        seconds,base = median(row['cpu']),steps.get('Slide:13L')
-        beside = ratio(row, base) if base else None
+        seconds = median(row['cpu'])
+        beside = ratio(row, steps['Slide:13L']) if 'Slide:13L' in steps else None
         return {'ms per step': f'{1e3*seconds:.0f}', 'ratio': shown(beside, '.2f'),
                 'paper': PAPER_TIMES.get(name, ''), 'tokens/s': f"{row['tokens']/seconds:,.0f}",
                 'MB': memory.get(name, ''), 'parameters': f"{row['n_parameters']:,}"}
