@@ -132,6 +132,7 @@ class Measurement:
             for x in getattr(self, f.name) if several else (getattr(self, f.name),):
                 check_int(f.name, x, minimum=0 if f.name=='seed' else 1)
 
+# %% ../../nbs/60_runs/06_measure.ipynb #b5b8b53b
 @contextmanager
 def quiet_machine(
     threads:int, # Threads of PyTorch

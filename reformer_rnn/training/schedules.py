@@ -13,7 +13,7 @@ from fastai.callback.schedule import ParamScheduler
 
 # %% ../../nbs/50_training/03_schedules.ipynb #f6242a95
 class StepSchedule(Callback):
-    "Hold the learning rate where one cycle would change it, and divide it by ten after a share of the training"
+    "Hold the learning rate, and divide it by ten after a share of the training"
     order,run_valid = ParamScheduler.order+1,False
     def __init__(self,
         lr:float, # Learning rate at the start
