@@ -11,7 +11,8 @@ import sys
 from .core import import_modules
 
 parts = 'attention','blocks','models','data','training' # rooms that are brought whole
-readers = 'interval','record','read','measure' # of the runs: what reads results, and not what makes them
+# of the runs: what reads results, and not what makes them
+readers = 'interval','record','read','measure'
 
 def public_names()->dict: # Name -> object
     "Everything that the modules of these rooms export"

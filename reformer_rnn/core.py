@@ -33,7 +33,8 @@ def check_int(
     maximum:int=None, # Largest allowed value; None for no limit
 )->int: # `value` as a plain int
     "Return `value` if it is an integer in range, else raise `ValueError`"
-    limit = f'an integer of at least {minimum}' + (f' and at most {maximum}' if maximum is not None else '')
+    limit = f'an integer of at least {minimum}' + (f' and at most {maximum}' if maximum is not None
+                                                   else '')
     ok = isinstance(value, Integral) and not isinstance(value, bool)
     if not ok or value<minimum or (maximum is not None and value>maximum):
         raise ValueError(f'{name}={value!r}: expected {limit}')
@@ -46,7 +47,9 @@ def check_choice(
     choices, # The known values
 ):
     "Return `value` if it is one of `choices`, else raise `ValueError` listing them"
-    if value not in choices: raise ValueError(f'{name}={value!r} is not known; choose one of: {", ".join(map(str, choices))}')
+    if value not in choices:
+        raise ValueError(f'{name}={value!r} is not known; choose one of: '
+                         f'{", ".join(map(str, choices))}')
     return value
 
 # %% ../nbs/00_core.ipynb #3c7072b9
@@ -57,33 +60,46 @@ def check_qkv(
 ):
     "Raise `ValueError` unless queries, keys and values fit together"
     for name,x in zip('qkv', (q,k,v)):
-        if x.ndim!=4: raise ValueError(f'{name} has shape {tuple(x.shape)}: expected (batch, heads, positions, width)')
-        if not x.is_floating_point(): raise ValueError(f'{name} has dtype {x.dtype}: expected a floating point type')
+        if x.ndim!=4:
+            raise ValueError(f'{name} has shape {tuple(x.shape)}: expected (batch, heads, '
+                             'positions, width)')
+        if not x.is_floating_point():
+            raise ValueError(f'{name} has dtype {x.dtype}: expected a floating point type')
     if q.shape[:2]!=k.shape[:2] or k.shape[:3]!=v.shape[:3] or q.shape[-1]!=k.shape[-1]:
-        raise ValueError(f'q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not fit: batch and heads must '
-                         'agree, k and v must have the same number of positions, q and k the same width')
-    if not q.dtype==k.dtype==v.dtype: raise ValueError(f'q, k and v have different types: {q.dtype}, {k.dtype}, {v.dtype}')
+        raise ValueError(f'q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not '
+                         'fit: batch and heads must '
+                         'agree, k and v must have the same number of positions, q and k the same '
+                         'width')
+    if not q.dtype==k.dtype==v.dtype:
+        raise ValueError(f'q, k and v have different types: {q.dtype}, {k.dtype}, {v.dtype}')
 
 # %% ../nbs/00_core.ipynb #b7ecbf25
 def check_mask(
-    mask:torch.Tensor, # Boolean, True where attending is allowed: (b, m) or broadcastable to `shape`; None passes
+    # Boolean, True where attending is allowed: (b, m) or broadcastable to `shape`; None passes
+    mask:torch.Tensor,
     shape:tuple, # (b, h, n, m)
     key_only:bool=False, # Refuse a full mask? For methods that can only hide whole keys
 )->torch.Tensor: # The mask with four dimensions, or None
     "Bring a key mask or a full mask to four dimensions, or raise `ValueError`"
     if mask is None: return None
     b,h,n,m = shape
-    if mask.dtype!=torch.bool: raise ValueError(f'mask has dtype {mask.dtype}: expected torch.bool, True where attending is allowed')
+    if mask.dtype!=torch.bool:
+        raise ValueError(f'mask has dtype {mask.dtype}: expected torch.bool, True where attending '
+                         'is allowed')
     if tuple(mask.shape)==(b,m): return mask[:,None,None]
-    if key_only: raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask of shape {(b,m)}; '
+    if key_only:
+        raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask of shape '
+                         f'{(b,m)}; '
                                   'a mask that depends on the query needs softmax attention')
     if mask.ndim==4 and all(s in (1,t) for s,t in zip(mask.shape, shape)): return mask
-    raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask {(b,m)} or four dimensions that broadcast to {tuple(shape)}')
+    raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask {(b,m)} or four '
+                     f'dimensions that broadcast to {tuple(shape)}')
 
 # %% ../nbs/00_core.ipynb #496aec5b
 def hide_padding(
     x:torch.Tensor, # (b, n, d) or (b, h, n, d)
-    mask:torch.Tensor=None, # Key mask (b, n); another mask says nothing about padding, and leaves `x` as it is
+    # Key mask (b, n); another mask says nothing about padding, and leaves `x` as it is
+    mask:torch.Tensor=None,
 )->torch.Tensor:
     "Zeros where a key mask is False, so that nothing gets out of the padding, not even NaN"
     if mask is None or mask.dtype!=torch.bool or mask.shape!=(x.shape[0],x.shape[-2]): return x
@@ -103,11 +119,13 @@ def values_known(
     return TransformType.Vmap not in _transforms() and not any(o.is_meta for o in tensors)
 
 # %% ../nbs/00_core.ipynb #2f3fdd78
-_is_exporting = getattr(torch.compiler, 'is_exporting', torch.compiler.is_compiling) # new in PyTorch 2.7
+# new in PyTorch 2.7
+_is_exporting = getattr(torch.compiler, 'is_exporting', torch.compiler.is_compiling)
 
 def in_transform()->bool:
     "Is this call inside `torch.func`, or differentiated in forward mode?"
-    return bool(_transforms()) or (forward_ad._current_level>=0 and not torch.compiler.is_compiling())
+    return bool(_transforms()) or (forward_ad._current_level>=0
+                                   and not torch.compiler.is_compiling())
 
 def ordinary_only()->bool:
     "Must a call be made of ordinary operations? While exporting, and inside a transform"
@@ -137,7 +155,8 @@ def discrete_choice(
 @contextmanager
 def record_choices():
     "Collect all discrete choices made inside a `with` block, in a list"
-    before,_choices.record = getattr(_choices, 'record', None),[]
+    before = getattr(_choices, 'record', None)
+    _choices.record = []
     try: yield _choices.record
     finally: _choices.record = before
 
@@ -146,7 +165,8 @@ def repeat_choices(
     choices:list, # From `record_choices`
 ):
     "Repeat recorded choices inside a `with` block, in the order in which they were made"
-    before,_choices.repeat = getattr(_choices, 'repeat', None),iter(choices)
+    before = getattr(_choices, 'repeat', None)
+    _choices.repeat = iter(choices)
     try: yield
     finally: _choices.repeat = before
 
@@ -162,7 +182,8 @@ def map_state(
     if isinstance(state, (tuple,list)):
         items = [map_state(f, o) for o in state]
         return type(state)(*items) if hasattr(state, '_fields') else type(state)(items)
-    raise TypeError(f'a state holds tensors, None, tuples, lists and dicts, not {type(state).__name__}')
+    raise TypeError('a state holds tensors, None, tuples, lists and dicts, not '
+                    f'{type(state).__name__}')
 
 # %% ../nbs/00_core.ipynb #1b649d44
 def detach_state(state):
@@ -181,8 +202,11 @@ def state_to(state, device):
     return map_state(lambda t: t.to(device), state)
 
 def own_state(state):
-    "A state that can be trained on: tensors made under `inference_mode` are copied where they cannot be used"
-    if not torch.is_grad_enabled() or torch.is_inference_mode_enabled() or torch.compiler.is_compiling(): return state
+    """A state that can be trained on: tensors made under `inference_mode` are copied where they
+    cannot be used"""
+    if (not torch.is_grad_enabled() or torch.is_inference_mode_enabled()
+        or torch.compiler.is_compiling()):
+        return state
     return map_state(lambda t: t.clone() if t.is_inference() else t, state)
 
 def cast_state(
@@ -190,7 +214,8 @@ def cast_state(
     dtype:torch.dtype, # In which the layer computes
 ):
     "A state in the type of its layer, which may have changed since; integers and booleans stay"
-    if isinstance(state, tuple) and getattr(state[0], 'dtype', None)==dtype: return state # nothing has changed
+    # nothing has changed
+    if isinstance(state, tuple) and getattr(state[0], 'dtype', None)==dtype: return state
     return map_state(lambda t: t.to(dtype) if t.is_floating_point() else t, state)
 
 def state_nbytes(state)->int: # Bytes
@@ -258,7 +283,8 @@ def check_writable(
         probe.touch(); probe.unlink()
         _remove_left_over(folder)
     except OSError as e:
-        raise ValueError(f'cannot write into the folder {folder} ({e.strerror}): choose another one') from e
+        raise ValueError(f'cannot write into the folder {folder} ({e.strerror}): choose another '
+                         'one') from e
     return folder
 
 # %% ../nbs/00_core.ipynb #f18aa1d4
@@ -282,7 +308,8 @@ def in_place_of(
             yield f
             f.flush(); os.fsync(f.fileno())
         os.replace(temp, path)
-    except OSError as e: raise ValueError(f'cannot write {path} ({e.strerror or e}): choose another folder') from e
+    except OSError as e: raise ValueError(f'cannot write {path} ({e.strerror or e}): choose '
+                                          'another folder') from e
     finally:
         with suppress(OSError): temp.unlink()
 
@@ -307,13 +334,18 @@ def read_json(
     try: found = json.loads(path.read_bytes().decode('utf-8'))
     except FileNotFoundError: raise FileNotFoundError(f'there is no file {path}') from None
     except OSError as e: raise ValueError(f'{path} cannot be read ({e.strerror})') from e
-    except UnicodeDecodeError as e: raise ValueError(f'{path} is not UTF-8: byte {e.start:,} is 0x{e.object[e.start]:02x}') from None
+    except UnicodeDecodeError as e: raise ValueError(f'{path} is not UTF-8: byte {e.start:,} is '
+                                                     f'0x{e.object[e.start]:02x}') from None
     except RecursionError: raise ValueError(f'{path} is nested too deeply to be read') from None
     except ValueError as e: raise ValueError(f'{path} is not JSON: {e}') from None
-    if not isinstance(found, dict): raise ValueError(f'{path} holds a {type(found).__name__}: expected an object, {{...}}')
+    if not isinstance(found, dict):
+        raise ValueError(f'{path} holds a {type(found).__name__}: expected an object, {{...}}')
     for name,kind in needs.items():
-        if name not in found: raise ValueError(f'{path} has no {name!r}; it has {", ".join(found) or "nothing"}')
-        if not isinstance(found[name], kind): raise ValueError(f'{path}: {name!r} is a {type(found[name]).__name__}, expected a {kind.__name__}')
+        if name not in found:
+            raise ValueError(f'{path} has no {name!r}; it has {", ".join(found) or "nothing"}')
+        if not isinstance(found[name], kind):
+            raise ValueError(f'{path}: {name!r} is a {type(found[name]).__name__}, expected a '
+                             f'{kind.__name__}')
     return found
 
 # %% ../nbs/00_core.ipynb #5dc92e88
@@ -322,11 +354,13 @@ def import_modules(
 )->dict: # Name -> module, in alphabetical order
     "Import every module of a package and those below it, except for private ones"
     found = walk_packages(import_module(package).__path__, package+'.')
-    names = sorted(o.name for o in found if not o.ispkg and not o.name.rpartition('.')[2].startswith('_'))
+    names = sorted(o.name for o in found if not o.ispkg
+                   and not o.name.rpartition('.')[2].startswith('_'))
     return {name: import_module(name) for name in names}
 
 # %% ../nbs/00_core.ipynb #6d057fc9
-MANIFEST = 'checksums.json' # In every folder that was written as a whole: the checksums of its files
+# In every folder that was written as a whole: the checksums of its files
+MANIFEST = 'checksums.json'
 
 def _beside(folder, what):
     "A place in the same folder, so that a rename is enough"
@@ -360,23 +394,27 @@ def _listed(folder):
     "Name -> checksum of the files that were written together; None if nobody says"
     try: found = json.loads((folder/MANIFEST).read_bytes())
     except (FileNotFoundError,NotADirectoryError): return None
-    except (OSError,ValueError) as e: raise ValueError(f'{folder/MANIFEST} is damaged ({e})') from None
+    except (OSError,ValueError) as e:
+        raise ValueError(f'{folder/MANIFEST} is damaged ({e})') from None
     if isinstance(found, dict) and all(isinstance(o, str) for o in found.values()): return found
-    raise ValueError(f'{folder/MANIFEST} is damaged: expected the checksums of files by their names')
+    raise ValueError(f'{folder/MANIFEST} is damaged: expected the checksums of files by their '
+                     'names')
 
 def _keep_others(old, new):
     "Move what others have put into a folder into the one that replaces it"
     try: ours = _listed(old) or {}
     except ValueError: ours = {} # nobody knows, so that all is kept
     for o in list(old.iterdir()):
-        if o.name not in ours and o.name!=MANIFEST and not (new/o.name).exists(): os.rename(o, new/o.name)
+        if o.name not in ours and o.name!=MANIFEST and not (new/o.name).exists():
+            os.rename(o, new/o.name)
 
 def settle_folder(
     folder, # One that `whole_folder` has written, or will
 ):
     "Finish what a process that was killed has begun; nothing happens if there is nothing to finish"
     folder = Path(folder).resolve()
-    ready,old = _beside(folder, 'ready'),_beside(folder, 'replaced')
+    ready = _beside(folder, 'ready')
+    old = _beside(folder, 'replaced')
     if ready.is_dir():
         if folder.is_dir() and not old.exists(): os.rename(folder, old)
         os.rename(ready, folder)
@@ -389,14 +427,17 @@ def settle_folder(
 def whole_folder(
     folder, # Created, or replaced; files of others in it are kept
 ): # The folder to write into
-    "At the end of a `with` block a folder is as written in the block; after an error, or a kill, as it was"
+    """At the end of a `with` block a folder is as written in the block; after an error, or a kill,
+    as it was"""
     folder = Path(folder).resolve()
-    if folder.exists() and not folder.is_dir(): raise ValueError(f'{folder} is a file: expected a folder, or a new name')
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f'{folder} is a file: expected a folder, or a new name')
     settle_folder(folder)
     new = _beside(folder, 'writing')
     shutil.rmtree(new, ignore_errors=True) # left over from a process that was killed
     try: new.mkdir(parents=True)
-    except OSError as e: raise ValueError(f'cannot write into the folder {folder.parent} ({e.strerror}): choose another one') from e
+    except OSError as e: raise ValueError(f'cannot write into the folder {folder.parent} '
+                                          f'({e.strerror}): choose another one') from e
     try:
         yield new
         _seal(new)
@@ -414,8 +455,10 @@ def check_folder(
     folder = Path(folder)
     listed = _listed(folder)
     for name,checksum in (listed or {}).items():
-        if not (folder/name).is_file(): raise ValueError(f'{folder} has no {name}, which was written with the rest')
-        if file_checksum(folder/name)!=checksum: raise ValueError(f'{folder/name} was changed or damaged, its checksum is wrong')
+        if not (folder/name).is_file():
+            raise ValueError(f'{folder} has no {name}, which was written with the rest')
+        if file_checksum(folder/name)!=checksum:
+            raise ValueError(f'{folder/name} was changed or damaged, its checksum is wrong')
     return listed is not None
 
 # %% ../nbs/00_core.ipynb #6f342d3e
@@ -436,14 +479,16 @@ class Timing:
         n = len(self.seconds)
         return self.seconds[(3*n)//4 if n>1 else 0] - self.seconds[n//4]
 
-    def __repr__(self): return f'{1e3*self.median:.3g} ms (spread {1e3*self.spread:.2g}, {len(self.seconds)} calls)'
+    def __repr__(self):
+        return f'{1e3*self.median:.3g} ms (spread {1e3*self.spread:.2g}, {len(self.seconds)} calls)'
 
 # %% ../nbs/00_core.ipynb #fc503156
 def time_calls(
     fs:dict, # Name -> function without arguments
     repeats:int=5, # Timed calls of each
     warmup:int=1, # Untimed calls of each before
-    clock=time.perf_counter, # Or `time.process_time`: seconds of the processor, which other programs disturb less
+    # Or `time.process_time`: seconds of the processor, which other programs disturb less
+    clock=time.perf_counter,
 )->dict: # Name -> `Timing`
     "Time the functions of `fs` in turns on one machine"
     check_int('repeats', repeats); check_int('warmup', warmup, minimum=0)
@@ -463,12 +508,14 @@ def saved_nbytes(
     params=(), # Tensors not to be counted, such as the parameters of a model
 )->int: # Bytes
     "Size of all memory that a forward pass keeps for the backward pass"
-    known,kept = {o.untyped_storage().data_ptr() for o in params},{}
+    known = {o.untyped_storage().data_ptr() for o in params}
+    kept = {}
     def pack(o):
         storage = o.untyped_storage()
         if storage.data_ptr() not in known: kept[storage.data_ptr()] = storage.nbytes()
         return o
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda o: o): out = f() # kept alive until everything is counted
+    # kept alive until everything is counted
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda o: o): out = f()
     return sum(kept.values())
 
 # %% ../nbs/00_core.ipynb #28349ec1

@@ -18,7 +18,8 @@ from torch import nn
 from ..core import cast_state,check_choice,check_int
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
-from .sliding import (SlidingAttention,attend_scaled,check_block_end,check_block_keys,check_rows,keep_blocks,
+from .sliding import (SlidingAttention,attend_scaled,check_block_end,
+                                            check_block_keys,check_rows,keep_blocks,
                                             new_linear,replace_rows,scaled_queries,unit_vectors)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #b7357d9f
@@ -57,7 +58,9 @@ class SkipUpdate(nn.Module):
     "Projection and gate"
     def __init__(self, d_in, d_model, d_ff, gate, tanh):
         super().__init__()
-        self.to_z,self.gate,self.squash = new_linear(d_in, d_model),gate(d_in, d_model),nn.Tanh() if tanh else nn.Identity()
+        self.to_z = new_linear(d_in, d_model)
+        self.gate = gate(d_in, d_model)
+        self.squash = nn.Tanh() if tanh else nn.Identity()
 
     def forward(self, c, h):
         "New states from states c (b, S, d_model) and what attention found for them, h (b, S, d_in)"
@@ -67,7 +70,8 @@ class SingleUpdate(nn.Module):
     "Feed-forward network and gate"
     def __init__(self, d_in, d_model, d_ff, gate, tanh):
         super().__init__()
-        self.to_f,self.rest = new_linear(d_in, d_ff),SkipUpdate(d_ff, d_model, d_ff, gate, tanh)
+        self.to_f = new_linear(d_in, d_ff)
+        self.rest = SkipUpdate(d_ff, d_model, d_ff, gate, tanh)
 
     def forward(self, c, h):
         "As for `SkipUpdate`"
@@ -77,7 +81,9 @@ class DualUpdate(nn.Module):
     "Projection and gate, then norm, feed-forward network and gate"
     def __init__(self, d_in, d_model, d_ff, gate, tanh):
         super().__init__()
-        self.first,self.norm,self.second = SkipUpdate(d_in, d_model, d_ff, gate, tanh),nn.RMSNorm(d_model, eps=1e-6),SingleUpdate(d_model, d_model, d_ff, gate, tanh)
+        self.first = SkipUpdate(d_in, d_model, d_ff, gate, tanh)
+        self.norm = nn.RMSNorm(d_model, eps=1e-6)
+        self.second = SingleUpdate(d_model, d_model, d_ff, gate, tanh)
 
     def forward(self, c, h):
         "As for `SkipUpdate`"
@@ -97,28 +103,37 @@ class StateProjection(NamedTuple):
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #57115226
 class StateCell(nn.Module):
-    "The horizontal direction: how the states read a block and change (Hutchins et al. 2022, section 3.2)"
+    """The horizontal direction: how the states read a block and change (Hutchins et al. 2022,
+    section 3.2)"""
     def __init__(self,
         d_model:int, # Width of tokens and states
         n_heads:int, # Number of heads
         d_head:int, # Width of a head
         n_states:int, # S: number of state vectors
-        cell:str='fixed:skip', # Gate and configuration, one of `state_cells`; the default is the paper's best
+        # Gate and configuration, one of `state_cells`; the default is the paper's best
+        cell:str='fixed:skip',
         d_ff:int=None, # Hidden width of the network in 'single' and 'dual'; default 4 d_model
-        tanh:str='code', # Where proposals go through a tanh: in 'single' only, as in the authors' 'code', or before every LSTM gate, as in the 'paper'
+        # Where proposals go through a tanh: in 'single' only, as in the authors' 'code', or before
+        # every LSTM gate, as in the 'paper'
+        tanh:str='code',
         qk_scale:float=1., # Initial scale of the scores; None for scores without normalisation
         bias:bool=False, # Biases in the projection?
     ):
         super().__init__()
         gate,update = check_choice('cell', cell, state_cells).split(':')
         d_ff = 4*d_model if d_ff is None else check_int('d_ff', d_ff)
-        tanh = update=='single' if check_choice('tanh', tanh, ('code','paper'))=='code' else gate=='lstm'
-        self.n_heads,self.norm = n_heads,nn.RMSNorm(d_model, eps=1e-6)
+        tanh = update=='single' if check_choice('tanh', tanh,
+                                                ('code','paper'))=='code' else gate=='lstm'
+        self.n_heads = n_heads
+        self.norm = nn.RMSNorm(d_model, eps=1e-6)
         self.ids = nn.Parameter(torch.empty(check_int('n_states', n_states), d_model).normal_())
         self.initial = nn.Parameter(torch.empty(n_states, d_model).normal_(std=.1))
         self.to_qkv = new_linear(d_model, 4*n_heads*d_head, bias)
-        self.scale,self.scale2 = (None if qk_scale is None else nn.Parameter(torch.full((n_heads,), float(qk_scale))) for _ in range(2))
-        self.update = state_updates[update](2*n_heads*d_head, d_model, d_ff, state_gates[gate], tanh)
+        self.scale,self.scale2 = (None if qk_scale is None
+                                  else nn.Parameter(torch.full((n_heads,), float(qk_scale)))
+                                  for _ in range(2))
+        self.update = state_updates[update](2*n_heads*d_head, d_model, d_ff, state_gates[gate],
+                                            tanh)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #4e9bf3d5
 @patch
@@ -126,8 +141,10 @@ def project(self:StateCell,
     c:torch.Tensor, # States, (b, S, d_model)
 )->StateProjection:
     "Keys, values and two sets of queries"
-    k,v,own,tokens = (split_heads(o, self.n_heads) for o in self.to_qkv(self.norm(c)+self.ids).chunk(4, -1))
-    return StateProjection(k if self.scale is None else unit_vectors(k), v, scaled_queries(own, self.scale), scaled_queries(tokens, self.scale2))
+    k,v,own,tokens = (split_heads(o, self.n_heads)
+                      for o in self.to_qkv(self.norm(c)+self.ids).chunk(4, -1))
+    return StateProjection(k if self.scale is None else unit_vectors(k), v,
+                           scaled_queries(own, self.scale), scaled_queries(tokens, self.scale2))
 
 @patch
 def forward(self:StateCell,
@@ -164,14 +181,18 @@ class BlockRecurrentAttention(TwoWayAttention):
         n_heads:int, # Number of heads
         window:int=128, # W: tokens in a block, and how many keys a position sees; 512 in the paper
         n_states:int=None, # S: number of state vectors; default W, as in the paper
-        cell:str='fixed:skip', # Gate and configuration, one of `state_cells`; the default is the paper's best
-        d_ff:int=None, # Hidden width of the states' network in 'single' and 'dual'; default 4 d_model
-        tanh:str='code', # Where proposals go through a tanh: as in the authors' 'code', or as in the 'paper'
+        # Gate and configuration, one of `state_cells`; the default is the paper's best
+        cell:str='fixed:skip',
+        # Hidden width of the states' network in 'single' and 'dual'; default 4 d_model
+        d_ff:int=None,
+        # Where proposals go through a tanh: as in the authors' 'code', or as in the 'paper'
+        tanh:str='code',
         **kwargs, # Options of `SlidingAttention`; `d_head`, `bias`, `max_len`
     ):
         super().__init__(d_model, n_heads, window, **kwargs)
         n_states = self.window if n_states is None else n_states
-        self.cell = StateCell(d_model, n_heads, self.d_head, n_states, cell, d_ff, tanh, self.qk_scale if self.qk_norm else None, self.config['bias'])
+        self.cell = StateCell(d_model, n_heads, self.d_head, n_states, cell, d_ff, tanh,
+                              self.qk_scale if self.qk_norm else None, self.config['bias'])
         self.options |= dict(n_states=n_states, cell=cell, d_ff=d_ff, tanh=tanh)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #2ccb71fa
@@ -180,7 +201,9 @@ class BlockState(NamedTuple):
     c:torch.Tensor # States, (b, S, d_model)
     k:torch.Tensor # Keys of the block before and of the present one, (b, h, W+r, d)
     v:torch.Tensor # Values, (b, h, W+r, d)
-    real:torch.Tensor=None # (b, W+r), False for padding and for an empty past that is masked; None while everything is real
+    # (b, W+r), False for padding and for an empty past that is masked; None while everything is
+    # real
+    real:torch.Tensor=None
     memory:tuple=None # `StateMemory`; None while nobody has asked for it
 
 BlockRecurrentAttention.state_type = BlockState
@@ -193,17 +216,24 @@ class StateMemory(NamedTuple):
 
 @patch
 def weights_mark(self:StateCell)->int: # None if nobody can say
-    "A number that is another one after a change of the weights that `project` uses, or of the precision in which it computes"
+    """A number that is another one after a change of the weights that `project` uses, or of the
+    precision in which it computes"""
     ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias
     device = ids.device.type
     precision = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else None
-    try: return hash((precision,ids.data_ptr(),ids._version,norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,bias is not None and (bias.data_ptr(),bias._version)))
-    except RuntimeError: return None # weights of inference mode and of `torch.func` have no versions
+    try: return hash((precision,ids.data_ptr(),ids._version,norm.data_ptr(),norm._version,
+                      weight.data_ptr(),weight._version,bias is not None
+                      and (bias.data_ptr(),bias._version)))
+    # weights of inference mode and of `torch.func` have no versions
+    except RuntimeError: return None
 
 @patch
 def usable(self:StateCell, memory)->bool:
-    "Can a memory be used as it is? Not if gradients are recorded and it has none, and not if the weights have changed"
-    if not isinstance(memory, StateMemory) or not (memory.k.requires_grad or not torch.is_grad_enabled()): return False
+    """Can a memory be used as it is? Not if gradients are recorded and it has none, and not if the
+    weights have changed"""
+    if not isinstance(memory, StateMemory) or not (memory.k.requires_grad
+                                                   or not torch.is_grad_enabled()):
+        return False
     if torch.compiler.is_compiling(): return True
     mark = self.weights_mark()
     return mark is not None and memory.mark.tolist()==[mark]*len(memory.mark)
@@ -211,24 +241,29 @@ def usable(self:StateCell, memory)->bool:
 @patch
 def remember(self:StateCell, c, projected=None)->StateMemory:
     "The memory of states c, which are projected if they are not yet"
-    projected,mark = projected or self.project(c),None if torch.compiler.is_compiling() else self.weights_mark()
+    projected = projected or self.project(c)
+    mark = None if torch.compiler.is_compiling() else self.weights_mark()
     return StateMemory(projected.k, projected.v, torch.full((len(c),), mark or 0))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1e5797b4
 @patch
 def walk(self:BlockRecurrentAttention, c, k, v, real, memory):
-    "Move the states through all blocks: the memories that the blocks read, the states in the end, and their memory if there is one"
+    """Move the states through all blocks: the memories that the blocks read, the states in the end,
+    and their memory if there is one"""
     W,memories = self.window,[]
     for a in range(0, k.shape[2]-W, W):
         complete = a+2*W<=k.shape[2]
         if complete: projected,memory = self.cell.project(c),None
         elif not self.cell.usable(memory): memory = self.cell.remember(c)
         memories.append((projected.k,projected.v) if complete else memory[:2])
-        if complete: c = self.cell(c, projected, k[:,:,a:a+2*W], v[:,:,a:a+2*W], None if real is None else real[:,a:a+2*W])
+        if complete:
+            c = self.cell(c, projected, k[:,:,a:a+2*W], v[:,:,a:a+2*W],
+                          None if real is None else real[:,a:a+2*W])
     return memories,c,memory
 
 def attend_memories(q, memories, r, W):
-    "Attend from each position to the memory of its block; the first position stands at place r of a block"
+    """Attend from each position to the memory of its block; the first position stands at place r of
+    a block"""
     n,J = q.shape[2],len(memories)
     if n==0: return q
     if J==1: return attend_scaled(q, *memories[0])
@@ -240,24 +275,29 @@ def attend_memories(q, memories, r, W):
 @patch
 def attend(self:BlockRecurrentAttention, q, k, v, q2, state, mask):
     "Attend to the window and to the states, and move the states on"
-    (q,k),q2 = self.scores(q, k),scaled_queries(q2, self.scale2)
+    (q,k) = self.scores(q, k)
+    q2 = scaled_queries(q2, self.scale2)
     state = self.begin(k, v) if state is None else self.follow(state, k.dtype)
     out,k,v,real = self.attend_blocks(q, k, v, state, mask)
     memories,c,memory = self.walk(state.c, k, v, real, state.memory)
     new = BlockState(c, *keep_blocks(k, v, real, self.window), memory)
-    return torch.cat([out,attend_memories(q2, memories, state.k.shape[2]-self.window, self.window)], 1),new
+    return torch.cat([out,attend_memories(q2, memories, state.k.shape[2]-self.window,
+                                          self.window)], 1),new
 
 @patch
 def follow(self:BlockRecurrentAttention, state, dtype):
-    "The state in the type of the layer; its vectors are in that of the weights, also under autocast"
-    return state._replace(c=state.c.to(self.cell.initial.dtype), k=state.k.to(dtype), v=state.v.to(dtype),
+    """The state in the type of the layer; its vectors are in that of the weights, also under
+    autocast"""
+    return state._replace(c=state.c.to(self.cell.initial.dtype), k=state.k.to(dtype),
+                          v=state.v.to(dtype),
                           memory=cast_state(state.memory, dtype))
 
 @patch
 def begin(self:BlockRecurrentAttention, k, v):
     "The state before the first position"
     past = self.nothing(k, v, self.window)
-    return BlockState(self.cell.initial.expand(len(k), -1, -1), past.k, past.v, None if self.empty=='zeros' else past.real)
+    return BlockState(self.cell.initial.expand(len(k), -1, -1), past.k, past.v,
+                      None if self.empty=='zeros' else past.real)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #98cb82fb
 @patch
@@ -266,7 +306,9 @@ def check(self:BlockRecurrentAttention, x, state, context):
     AttentionLayer.check(self, x, state, context)
     if state is None: return
     expected = len(x),len(self.cell.ids),self.d_model
-    if tuple(state.c.shape)!=expected: raise ValueError(f'the state has vectors of shape {tuple(state.c.shape)}: expected {expected}; start without a state, or select rows of it')
+    if tuple(state.c.shape)!=expected:
+        raise ValueError(f'the state has vectors of shape {tuple(state.c.shape)}: expected '
+                         f'{expected}; start without a state, or select rows of it')
     check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #369bc873
@@ -282,19 +324,24 @@ def restart(self:BlockRecurrentAttention,
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #41bc5004
 class FeedbackAttention(TwoWayAttention):
-    "A layer of a model with feedback: a sliding window, and the states of a recurrent layer (Hutchins et al. 2022, section 3.7)"
+    """A layer of a model with feedback: a sliding window, and the states of a recurrent layer
+    (Hutchins et al. 2022, section 3.7)"""
     name = 'feedback'
     def check(self, x, state, context):
         "Require the memory of a recurrent layer"
         super().check(x, state, None)
-        if not isinstance(context, tuple) or len(context)!=2: raise ValueError('a layer with feedback needs the memory of a recurrent layer as its context: a pair, keys and values of the states')
+        if not isinstance(context, tuple) or len(context)!=2:
+            raise ValueError('a layer with feedback needs the memory of a recurrent layer as its '
+                             'context: a pair, keys and values of the states')
 
     def forward(self, x, state=None, context=None, mask=None):
         "Attend to the window, and to the states whose keys and values are the context"
         self.check(x, state, context)
         *qkv,q2 = self.project(x)
         out,state = self.attend(*qkv, state=state, mask=mask)
-        return self.to_out(merge_heads(torch.cat([out,attend_scaled(scaled_queries(q2, self.scale2), *context)], 1))),state
+        return self.to_out(merge_heads(torch.cat([out,
+                                                  attend_scaled(scaled_queries(q2, self.scale2),
+                                                                *context)], 1))),state
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #81aefb15
 @patch
@@ -306,7 +353,8 @@ def remember(self:BlockRecurrentAttention,
     if state is None:
         none = x.new_zeros(len(x), self.n_heads, 0, self.d_head)
         state = self.begin(none, none)
-    return state if self.cell.usable(state.memory) else state._replace(memory=self.cell.remember(state.c))
+    return (state if self.cell.usable(state.memory)
+            else state._replace(memory=self.cell.remember(state.c)))
 
 @patch
 def left(self:BlockRecurrentAttention, state:BlockState)->int:

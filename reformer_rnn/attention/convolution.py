@@ -20,14 +20,16 @@ def short_convolution(
     x:torch.Tensor, # (b, n, width)
     weight:torch.Tensor, # (width, K), the last column for the present input
     state:torch.Tensor=None, # The K-1 inputs before, (b, K-1, width); zeros by default
-    mask:torch.Tensor=None, # Key mask (b, n), True for real positions; the others are as good as absent
+    # Key mask (b, n), True for real positions; the others are as good as absent
+    mask:torch.Tensor=None,
 ): # `(y, state)`
     "Weighted sums of the last K inputs of each channel"
     (b,n,width),before = x.shape,weight.shape[1]-1
     check_mask(mask, (b,1,n,n), key_only=True)
     if state is None: state = x.new_zeros(b, before, width)
     if tuple(state.shape)!=(b,before,width):
-        raise ValueError(f'the state has shape {tuple(state.shape)}: expected {(b,before,width)}, the last {before} inputs')
+        raise ValueError(f'the state has shape {tuple(state.shape)}: expected {(b,before,width)}, '
+                         f'the last {before} inputs')
     if mask is not None: return _between_gaps(x, weight, state, mask)
     seen = torch.cat([state.to(x.dtype),x], 1)
     return sum(seen[:,j:j+n]*weight[:,j] for j in range(before+1)),seen[:,n:]
@@ -35,7 +37,8 @@ def short_convolution(
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #5eebc93b
 def _between_gaps(x, weight, state, mask):
     "`short_convolution` of the positions where `mask` is True"
-    order = (~mask).sort(dim=1, stable=True).indices.unsqueeze(-1).expand_as(x) # real ones first, in their order
+    # real ones first, in their order
+    order = (~mask).sort(dim=1, stable=True).indices.unsqueeze(-1).expand_as(x)
     close = x.masked_fill(~mask.unsqueeze(-1), 0.).gather(1, order)
     y,_ = short_convolution(close, weight, state)
     seen = torch.cat([state.to(x.dtype),close], 1)
@@ -45,14 +48,16 @@ def _between_gaps(x, weight, state, mask):
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #9f247b75
 class ShortConvolution(nn.Module):
-    "A causal convolution over the last few inputs of each channel: `conv(x, state=None, mask=None) -> (y, state)`"
+    """A causal convolution over the last few inputs of each channel: `conv(x, state=None,
+    mask=None) -> (y, state)`"""
     def __init__(self,
         width:int, # Channels
         size:int=4, # Inputs K that an output sees, itself among them; 4 as in all published layers
         activation:str='silu', # What follows: 'silu', as in Mamba and the delta layers, or 'none'
     ):
         super().__init__()
-        self.size,self.activation = check_int('size', size),check_choice('activation', activation, ('silu','none'))
+        self.size = check_int('size', size)
+        self.activation = check_choice('activation', activation, ('silu','none'))
         self.weight = nn.Parameter(torch.empty(check_int('width', width), size))
         nn.init.uniform_(self.weight, -size**-.5, size**-.5) # as `nn.Conv1d` with a group a channel
 
@@ -65,7 +70,8 @@ class ShortConvolution(nn.Module):
         y,state = short_convolution(x, self.weight, state, mask)
         return F.silu(y) if self.activation=='silu' else y,state
 
-    def extra_repr(self): return f'{len(self.weight)}, size={self.size}, activation={self.activation!r}'
+    def extra_repr(self):
+        return f'{len(self.weight)}, size={self.size}, activation={self.activation!r}'
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #b5acb118
 class ConvolvedState(NamedTuple):
@@ -80,16 +86,20 @@ class ConvolvedAttention(AttentionLayer):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        layer='linear', # The other layer: a key of `attention_layers`, or a pair (name, dict of options)
+        # The other layer: a key of `attention_layers`, or a pair (name, dict of options)
+        layer='linear',
         size:int=4, # Inputs that the convolution sees
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        if not self.causal: raise ValueError('convolved attention looks back, so it needs causal=True')
+        if not self.causal:
+            raise ValueError('convolved attention looks back, so it needs causal=True')
         del self.to_out # the other layer has its own
         self.conv = ShortConvolution(d_model, size, activation='none')
         self.layer = build_attention(layer, **self.config)
-        if not self.layer.recurrent: raise ValueError(f'{self.layer.name} attention is no RNN in its causal form: choose another layer')
+        if not self.layer.recurrent:
+            raise ValueError(f'{self.layer.name} attention is no RNN in its causal form: choose '
+                             'another layer')
         self.options = dict(layer=layer, size=size)
 
     @property

@@ -15,7 +15,8 @@ from fastcore.basics import patch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from ..core import check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,own_state,values_known
+from ..core import (
+    check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,own_state,values_known)
 from .layer import QKVAttention,register_attention,split_heads
 from .linear import Buffers,cut_tile,into_chunks,safe_divide,tile_slices
 
@@ -56,8 +57,10 @@ def decay_chunks(
     S:torch.Tensor, # State before the first chunk, (b*h, d, dv)
 ): # `(out, S)`: out is (b*h, chunks, C, dv), S the state after the last chunk
     "Decaying linear attention of all chunks"
-    A = channel_weights(Q, K, g) if g.shape[-1]>1 else (Q @ K.transpose(-1,-2))*decay_matrix(g.squeeze(-1))
-    kept,added = g.sum(-2).exp().unsqueeze(-1),(K*sums_after(g).exp()).transpose(-1,-2) @ V
+    if g.shape[-1]>1: A = channel_weights(Q, K, g)
+    else: A = (Q @ K.transpose(-1,-2))*decay_matrix(g.squeeze(-1))
+    kept = g.sum(-2).exp().unsqueeze(-1)
+    added = (K*sums_after(g).exp()).transpose(-1,-2) @ V
     states = []
     for keep,add in zip(kept.unbind(1), added.unbind(1)):
         states.append(S)
@@ -86,12 +89,16 @@ def log_decays(
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
     if tuple(decay.shape) not in ((h,),(b,h,n),(b,h,n,d)):
-        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, one a position, {(b,h,n)}, or one a channel, {(b,h,n,d)}')
-    if real is not None and decay.ndim>1: decay = decay.masked_fill(~(real[:,None] if decay.ndim==3 else real[:,None,:,None]), 1.)
+        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, one '
+                         f'a position, {(b,h,n)}, or one a channel, {(b,h,n,d)}')
+    if real is not None and decay.ndim>1:
+        decay = decay.masked_fill(~(real[:,None] if decay.ndim==3 else real[:,None,:,None]), 1.)
     if values_known(decay) and not ((decay>=0) & (decay<=1)).all():
-        raise ValueError(f'decay has values from {decay.min():.3g} to {decay.max():.3g}: expected numbers from 0 to 1, '
+        raise ValueError(f'decay has values from {decay.min():.3g} to {decay.max():.3g}: expected '
+                         'numbers from 0 to 1, '
                          'such as sigmoid(x); compute them in float32')
-    tiny = 1e-200 if dtype==torch.float64 else 1e-30 # a gate that is shut: its logarithm stays finite, and its gradient right
+    # a gate that is shut: its logarithm stays finite, and its gradient right
+    tiny = 1e-200 if dtype==torch.float64 else 1e-30
     g = (decay.to(dtype)+tiny).log()
     if g.ndim==1: return hide_padding(g[:,None,None].expand(b,h,n,1), real)
     return g.unsqueeze(-1) if g.ndim==3 else g
@@ -103,9 +110,16 @@ def start_state(
 )->torch.Tensor: # The state, zeros by default
     "Refuse a state that does not belong to this batch"
     if state is None: return like.new_zeros(shape)
-    if not isinstance(state, torch.Tensor): raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape {tuple(shape)}')
-    if not isinstance(state, torch.Tensor): raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape {tuple(shape)}')
-    if tuple(state.shape)!=tuple(shape): raise ValueError(f'the state has shape {tuple(state.shape)}: expected {tuple(shape)}, (batch, heads, width of keys, width of values and, with normalize=True, one more)')
+    if not isinstance(state, torch.Tensor):
+        raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
+                         f'{tuple(shape)}')
+    if not isinstance(state, torch.Tensor):
+        raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
+                         f'{tuple(shape)}')
+    if tuple(state.shape)!=tuple(shape):
+        raise ValueError(f'the state has shape {tuple(state.shape)}: expected {tuple(shape)}, '
+                         '(batch, heads, width of keys, width of values and, with normalize=True, '
+                         'one more)')
     return own_state(state).to(like.dtype)
 
 # %% ../../nbs/10_attention/06_decay.ipynb #57a1ba65
@@ -114,18 +128,25 @@ def decay_attention(
     k:torch.Tensor, # Keys, (b, h, n, d)
     v:torch.Tensor, # Values, (b, h, n, dv)
     *,
-    decay:torch.Tensor, # In [0, 1], (h,), (b, h, n) or (b, h, n, d): what is left of the state at each position
-    normalize:bool=False, # Divide by the sum of the weights? Then q and k must not be negative: put them through a feature map first
+    # In [0, 1], (h,), (b, h, n) or (b, h, n, d): what is left of the state at each position
+    decay:torch.Tensor,
+    # Divide by the sum of the weights? Then q and k must not be negative: put them through a
+    # feature map first
+    normalize:bool=False,
     mask:torch.Tensor=None, # Key mask (b, n), True for real positions; others neither add nor decay
     state:torch.Tensor=None, # What an earlier call returned
-    chunk_size:int=32, # Positions in a chunk, rounded up to a power of two; the result does not depend on it
-): # `(out, state)`: out is (b, h, n, dv); the state is (b, h, d, dv), or (b, h, d, dv+1) with `normalize`
+    # Positions in a chunk, rounded up to a power of two; the result does not depend on it
+    chunk_size:int=32,
+# `(out, state)`: out is (b, h, n, dv); the state is (b, h, d, dv), or (b, h, d, dv+1) with
+# `normalize`
+):
     "Causal linear attention with a state that decays"
     b,h,n,d = check_equal_lengths(q, k, v).shape
     C = check_int('chunk_size', chunk_size)
     check_mask(mask, (b,h,n,n), key_only=True)
     with torch.autocast(q.device.type, enabled=False):
-        Q,K,V = (hide_padding(o, mask).to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
+        Q,K,V = (hide_padding(o, mask).to(torch.promote_types(o.dtype, torch.float32))
+                 for o in (q,k,v))
         g = log_decays(decay, q.shape, Q.dtype, mask)
         if normalize: V = F.pad(V, (0,1), value=1.)
         S = None if state is None and n>1 else start_state(state, (b,h,d,V.shape[-1]), V)
@@ -139,7 +160,9 @@ def decay_attention(
 def check_equal_lengths(q, k, v):
     "Refuse queries, keys and values that do not fit or are not equally many; return the queries"
     check_qkv(q, k, v)
-    if q.shape[2]!=k.shape[2]: raise ValueError(f'{q.shape[2]} queries over {k.shape[2]} keys: a state that forgets is causal, and needs as many keys as queries')
+    if q.shape[2]!=k.shape[2]:
+        raise ValueError(f'{q.shape[2]} queries over {k.shape[2]} keys: a state that forgets is '
+                         'causal, and needs as many keys as queries')
     return q
 
 # %% ../../nbs/10_attention/06_decay.ipynb #8641f077
@@ -152,7 +175,9 @@ def over_chunks(
 ): # `(out, S)`
     "Cut positions into chunks, apply `f` to stretches of them, and put them together again"
     b,h,n = xs[0].shape[:3]
-    chunks,S,outs = [into_chunks(o.flatten(0, 1), C) for o in xs],S.flatten(0, 1),[]
+    chunks = [into_chunks(o.flatten(0, 1), C) for o in xs]
+    S = S.flatten(0, 1)
+    outs = []
     length = max(1, rows//max(1, b*h*C)) # chunks of a stretch; a batch may be empty
     def run(*stretch): return checkpoint(f, *stretch, use_reentrant=False, preserve_rng_state=False)
     if ordinary_only(): run = f
@@ -203,9 +228,11 @@ class _HeadTile(_Tile):
     def weigh(self, g):
         "The factors, and A"
         square = self.N,self.C,self.C
-        factors = torch.mm(g.squeeze(-1), self.sums, out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
+        factors = torch.mm(g.squeeze(-1), self.sums,
+                           out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
         between,before,after,whole = factors.split([self.C**2,self.C,self.C,1], -1)
-        self.between,self.whole = between.unflatten(-1, (self.C,self.C)),whole.unsqueeze(-1)
+        self.between = between.unflatten(-1, (self.C,self.C))
+        self.whole = whole.unsqueeze(-1)
         self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
         self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *square))
         self.A = torch.mul(self.QK, self.between, out=self.buffers('A', *square)).tril_()
@@ -217,7 +244,8 @@ def _pairs(x, s):
 
 def _between(A, s):
     "The parts of (N, C, C) in which second blocks see first ones, (N, C/2s, s, s), a view"
-    return A.unflatten(2, (-1,2*s)).unflatten(1, (-1,2*s)).diagonal(0, 1, 3).movedim(-1, 1)[:,:,s:,:s]
+    return A.unflatten(2, (-1,2*s)).unflatten(1, (-1,2*s)).diagonal(0, 1, 3).movedim(-1,
+            1)[:,:,s:,:s]
 
 class _ChannelTile(_Tile):
     "A decay for each channel and position; chunks are filled up to a power of two"
@@ -235,17 +263,21 @@ class _ChannelTile(_Tile):
     def weigh(self, g):
         "The factors of each round, A, and the factors of the state"
         self.before,total = g.exp_(),g.clone()
-        self.after,self.rounds = self.buffers('after', *g.shape).fill_(1),[]
+        self.after = self.buffers('after', *g.shape).fill_(1)
+        self.rounds = []
         self.A = self.buffers('A', self.N, self.C, self.C).zero_()
         self.A.diagonal(0, 1, 2).copy_(self.product('QK', self.Q, self.K).sum(-1))
         s = 1
         while s<self.C:
-            (_,upto),(after,_) = _pairs(self.before, s),_pairs(self.after, s)
-            kept = [self.buffers(f'{name}{s}', *x.shape).copy_(x) for name,x in (('upto',upto),('after',after))]
+            (_,upto) = _pairs(self.before, s)
+            (after,_) = _pairs(self.after, s)
+            kept = [self.buffers(f'{name}{s}', *x.shape).copy_(x) for name,
+                    x in (('upto',upto),('after',after))]
             self.rounds.append((s,*kept))
             asked = self.product(f'asked{s}', _pairs(self.Q, s)[1], upto)
             written = self.product(f'written{s}', _pairs(self.K, s)[0], after)
-            if s==1: _between(self.A, s).copy_(self.product('QK1', asked, written).sum(-1, keepdim=True))
+            if s==1:
+                _between(self.A, s).copy_(self.product('QK1', asked, written).sum(-1, keepdim=True))
             else: _between(self.A, s).copy_(asked @ written.mT)
             first,second = total.unflatten(1, (-1,2)).unbind(2)
             upto.mul_(first.unsqueeze(2)); after.mul_(second.unsqueeze(2))
@@ -254,8 +286,10 @@ class _ChannelTile(_Tile):
 
 # %% ../../nbs/10_attention/06_decay.ipynb #e473a621
 def _tile_gradients(tile, dO, R, want_g):
-    "Gradients of queries, keys, values and, if wanted, logarithms; and that of the state before the tile"
-    buffers,S = tile.buffers,tile.states[:-1].flatten(0, 1)
+    """Gradients of queries, keys, values and, if wanted, logarithms; and that of the state before
+    the tile"""
+    buffers = tile.buffers
+    S = tile.states[:-1].flatten(0, 1)
     Rs = buffers('R', *tile.states.shape)
     torch.bmm(tile.asked.mT, dO, out=Rs[:-1].flatten(0, 1))
     Rs[-1] = 0 if R is None else R
@@ -272,7 +306,8 @@ def _tile_gradients(tile, dO, R, want_g):
 @patch
 def gradients(self:_HeadTile, dA, dQ, dK, S, R, want_g):
     "Add what comes through A to `dQ` and `dK`; the gradient of the logarithms"
-    G,dg = dA.mul_(self.between),None
+    G = dA.mul_(self.between)
+    dg = None
     if want_g:
         terms = self.buffers('terms', self.N, self.sums.shape[1])
         between,before,after,whole = terms.split([self.C**2,self.C,self.C,1], -1)
@@ -290,15 +325,18 @@ def gradients(self:_HeadTile, dA, dQ, dK, S, R, want_g):
 @patch
 def gradients(self:_ChannelTile, dA, dQ, dK, S, R, want_g):
     "The same, round by round from the whole chunk to single positions"
-    before,after = self.product('before', dQ, self.Q),self.product('behind', dK, self.K)
+    before = self.product('before', dQ, self.Q)
+    after = self.product('behind', dK, self.K)
     total = self.product('through', S, R).sum(-1).unsqueeze(1)*self.whole.mT
     for s,upto,kept in self.rounds[::-1]:
         (_,b),(a,_) = _pairs(before, s),_pairs(after, s)
         total = torch.stack([total+b.sum(2),total+a.sum(2)], 2).flatten(1, 2)
         block = _between(dA, s)
-        written,asked = self.buffers(f'written{s}', *kept.shape),self.buffers(f'asked{s}', *upto.shape)
+        written = self.buffers(f'written{s}', *kept.shape)
+        asked = self.buffers(f'asked{s}', *upto.shape)
         times = torch.mul if s==1 else torch.matmul # one number times a row
-        q,k = times(block, written).mul_(upto),times(block.mT, asked).mul_(kept)
+        q = times(block, written).mul_(upto)
+        k = times(block.mT, asked).mul_(kept)
         _pairs(dQ, s)[1].add_(q); b.addcmul_(q, _pairs(self.Q, s)[1])
         _pairs(dK, s)[0].add_(k); a.addcmul_(k, _pairs(self.K, s)[0])
     own = dA.diagonal(0, 1, 2).unsqueeze(-1)
@@ -311,14 +349,16 @@ def range_tables(parts, C, like):
     return {c: sum_ranges(c, like) for c in {min(C, part.stop-part.start) for part in parts}}
 
 def gradient_like(x):
-    "An empty tensor for a gradient of (b, h, n, ...), in the layout of an output (b, n, h, ...); None for None"
+    """An empty tensor for a gradient of (b, h, n, ...), in the layout of an output (b, n, h, ...);
+    None for None"""
     if x is None: return None
     return torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2)
 
 def _tiles(xs, C, S, states):
     "A function that makes the tile of a part, and the slices"
     q,g = xs[0],xs[3]
-    (groups,parts),buffers = tile_slices(q, C),Buffers(device=q.device, dtype=q.dtype)
+    (groups,parts) = tile_slices(q, C)
+    buffers = Buffers(device=q.device, dtype=q.dtype)
     kind,tables = (_HeadTile,range_tables(parts, C, q)) if g.shape[-1]==1 else (_ChannelTile,{})
     def make(rows, i):
         start = S if i==0 else states[i-1]
@@ -331,7 +371,8 @@ class _Decay(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, g, S, C):
         (b,h,n,d),dv,xs = q.shape,v.shape[-1],(q,k,v,g)
-        whole,states = v.new_empty(b, n, h, dv),[]
+        whole = v.new_empty(b, n, h, dv)
+        states = []
         make,groups,parts = _tiles(xs, C, S, states)
         states += [v.new_empty(b, h, d, dv) for _ in range(parts)]
         for rows in groups:
@@ -354,10 +395,13 @@ def _put(x, place):
 def _decay_backward(ctx, dO, R_last):
     "The gradients of `_Decay`, tile by tile from the last to the first"
     *xs,S = ctx.saved_tensors[:5]
-    states,v,want_g = ctx.saved_tensors[5:],xs[2],ctx.needs_input_grad[3]
+    states = ctx.saved_tensors[5:]
+    v = xs[2]
+    want_g = ctx.needs_input_grad[3]
     dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
     if torch.is_grad_enabled(): return differentiable_decay_gradients((*xs,S), (dO,R_last), ctx.C)
-    grads,dS = [gradient_like(x) for x in xs],None if S is None else torch.empty_like(S)
+    grads = [gradient_like(x) for x in xs]
+    dS = None if S is None else torch.empty_like(S)
     make,groups,parts = _tiles(xs, ctx.C, S, states)
     for rows in groups:
         R = None if R_last is None else R_last[rows].flatten(0, 1)
@@ -375,11 +419,14 @@ _Decay.backward = staticmethod(_decay_backward)
 def differentiable_decay_gradients(inputs, cotangents, C):
     "The gradients of the kernel for a second derivative: autograd goes through `decay_chunks`"
     *xs,S = inputs
-    start = S if S is not None else xs[0].new_zeros(*xs[0].shape[:2], xs[0].shape[-1], xs[2].shape[-1])
+    start = S if S is not None else xs[0].new_zeros(*xs[0].shape[:2], xs[0].shape[-1],
+                                                    xs[2].shape[-1])
     outputs = over_chunks(decay_chunks, xs, start, 1<<(C-1).bit_length())
     outputs,cotangents = zip(*((o, g) for o,g in zip(outputs, cotangents) if g is not None))
     wanted = [x for x in inputs if x is not None and x.requires_grad]
-    grads = dict(zip(map(id, wanted), torch.autograd.grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)))
+    grads = dict(zip(map(id, wanted),
+                     torch.autograd.grad(outputs, wanted, cotangents, create_graph=True,
+                                         allow_unused=True)))
     return (*(grads.get(id(x)) for x in inputs),None)
 
 def attend_decaying(Q, K, V, g, S, C):
@@ -402,7 +449,9 @@ class ForgettingAttention(QKVAttention):
         **kwargs, # `d_head`, `causal`, `bias` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        if not self.causal: raise ValueError(f'{self.name} forgets the past, so it needs causal=True; for both directions use linear attention')
+        if not self.causal:
+            raise ValueError(f'{self.name} forgets the past, so it needs causal=True; for both '
+                             'directions use linear attention')
         check_int('d_head of a head that is normalised', self.d_head, minimum=2)
         self.chunk_size,self.to_gate = check_int('chunk_size', chunk_size),self.projection()
         self.options = dict(chunk_size=chunk_size)
@@ -417,7 +466,8 @@ class ForgettingAttention(QKVAttention):
 
     def attend(self, q, k, v, decay, gate, state, mask):
         "Call `decay_attention`"
-        out,state = decay_attention(q, k, v, decay=decay, mask=mask, state=state, chunk_size=self.chunk_size)
+        out,state = decay_attention(q, k, v, decay=decay, mask=mask, state=state,
+                                    chunk_size=self.chunk_size)
         return F.silu(gate)*F.layer_norm(out, out.shape[-1:]),state
 
 # %% ../../nbs/10_attention/06_decay.ipynb #8777d9b6
@@ -435,8 +485,10 @@ class GatedLinearAttention(ForgettingAttention):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        gate:str='channel', # A decay for each 'channel' of the keys, or one for the whole 'head', which is faster
-        **kwargs, # `chunk_size` of `ForgettingAttention`, and `d_head`, `causal`, `bias` of `AttentionLayer`
+        # A decay for each 'channel' of the keys, or one for the whole 'head', which is faster
+        gate:str='channel',
+        # `chunk_size` of `ForgettingAttention`, and `d_head`, `causal`, `bias` of `AttentionLayer`
+        **kwargs,
     ):
         super().__init__(d_model, n_heads, **kwargs)
         self.gate = check_choice('gate', gate, ('channel','head'))

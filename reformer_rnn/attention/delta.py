@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 
 from ..core import check_int,check_mask,hide_padding,ordinary_only,values_known
-from reformer_rnn.attention.decay import check_equal_lengths,decay_matrix,gradient_like,log_decays,start_state,\
-    sum_ranges,sums_after
+from .decay import (check_equal_lengths,decay_matrix,gradient_like,log_decays,
+                                          start_state,sum_ranges,sums_after)
 from .linear import Buffers,cut_tile,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/15_delta.ipynb #75282e99
@@ -23,7 +23,8 @@ def delta_matrix(
     "The matrix that turns values into what is written (Yang et al. 2024b, section 3)"
     eye = torch.eye(k.shape[-2], dtype=k.dtype, device=k.device)
     system = beta.unsqueeze(-1)*(k @ k.mT) # the solver reads what is strictly below the diagonal
-    inverse = torch.linalg.solve_triangular(system, eye.expand_as(system), upper=False, unitriangular=True)
+    inverse = torch.linalg.solve_triangular(system, eye.expand_as(system), upper=False,
+                                            unitriangular=True)
     return inverse*beta.unsqueeze(-2)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #d942a66f
@@ -36,10 +37,15 @@ def delta_chunks(
     g:torch.Tensor=None, # Logarithms of decays in chunks, (b*h, chunks, C, 1); None for no decay
 ): # `(out, S)`: out is (b*h, chunks, C, dv), S the state after the last chunk
     "The formulas above, for all chunks"
-    between,before,after,kept = 1,1,1,torch.ones_like(beta[:,:,:1])
+    between = 1
+    before = 1
+    after = 1
+    kept = torch.ones_like(beta[:,:,:1])
     if g is not None:
-        between,before = decay_matrix(g.squeeze(-1)),g.cumsum(-2).exp() # products of decays
-        after,kept = sums_after(g).exp(),g.sum(-2, keepdim=True).exp()
+        between = decay_matrix(g.squeeze(-1))
+        before = g.cumsum(-2).exp() # products of decays
+        after = sums_after(g).exp()
+        kept = g.sum(-2, keepdim=True).exp()
     system = beta*(K @ K.mT)*between
     written = torch.cat([beta*V,beta*before*K], -1)
     solved = torch.linalg.solve_triangular(system, written, upper=False, unitriangular=True)
@@ -75,10 +81,12 @@ class _Tile:
                                                      unitriangular=True)
 
     def factors(self, g):
-        "Products of decays between two positions, from the start, to the end, and over the whole chunk"
+        """Products of decays between two positions, from the start, to the end, and over the whole
+        chunk"""
         sums = torch.mm(g, self.sums, out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
         between,before,after,whole = sums.split([self.C**2,self.C,self.C,1], -1)
-        self.between,self.whole = between.unflatten(-1, (self.C,self.C)),whole.unsqueeze(-1)
+        self.between = between.unflatten(-1, (self.C,self.C))
+        self.whole = whole.unsqueeze(-1)
         self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
 
     def decayed(self, name, x):
@@ -95,7 +103,8 @@ def _by_chunk(tile, *xs):
     return [x.unflatten(0, (tile.chunks,-1)).unbind(0) for x in xs]
 
 def _run_states(tile, start):
-    "Fill in `U`, `W`, the keys as they are written, and the states before each chunk and after the last"
+    """Fill in `U`, `W`, the keys as they are written, and the states before each chunk and after
+    the last"""
     N,C,buffers,dv = tile.N,tile.C,tile.buffers,tile.V.shape[-1]
     T = torch.mul(tile.inverse, tile.beta.mT, out=buffers('T', *tile.square))
     tile.U = torch.bmm(T, tile.V, out=buffers('U', N, C, dv))
@@ -104,7 +113,8 @@ def _run_states(tile, start):
     tile.written_K = tile.scaled('written_K', tile.K, tile.after if tile.gated else None)
     tile.states = buffers('states', tile.chunks+1, N//tile.chunks, tile.d, dv)
     tile.states[0] = 0 if start is None else start.flatten(0, 1)
-    states,parts = tile.states.unbind(0),_by_chunk(tile, tile.U, tile.W, tile.written_K)
+    states = tile.states.unbind(0)
+    parts = _by_chunk(tile, tile.U, tile.W, tile.written_K)
     if tile.gated: parts += _by_chunk(tile, tile.whole)
     for S,new,u,w,k,*kept in zip(states, states[1:], *parts):
         u.baddbmm_(w, S, alpha=-1)
@@ -113,14 +123,16 @@ def _run_states(tile, start):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #20c55db2
 def _run_back(tile, dO, R):
-    "Fill in the gradients `dU` of what is written, and those of the states before and after each chunk"
+    """Fill in the gradients `dU` of what is written, and those of the states before and after each
+    chunk"""
     N,C,buffers = tile.N,tile.C,tile.buffers
     tile.dU = torch.bmm(tile.A.mT, dO, out=buffers('dU', *dO.shape))
     tile.read = tile.scaled('read', dO, tile.before if tile.gated else None) # what reads the state
     Rs = buffers('R', *tile.states.shape)
     torch.bmm(tile.Q.mT, tile.read, out=Rs[:-1].flatten(0, 1))
     Rs[-1] = 0 if R is None else R
-    grads,parts = Rs.unbind(0),_by_chunk(tile, tile.dU, tile.W, tile.written_K)
+    grads = Rs.unbind(0)
+    parts = _by_chunk(tile, tile.dU, tile.W, tile.written_K)
     if tile.gated: parts += _by_chunk(tile, tile.whole)
     for now,later,du,w,k,*kept in list(zip(grads, grads[1:], *parts))[::-1]:
         du.baddbmm_(k, later)
@@ -143,7 +155,8 @@ def _value_gradients(tile, S):
 
 def _tile_gradients(tile, dO):
     "Gradients of queries, keys, values, step sizes and, with decays, of their logarithms"
-    buffers,S = tile.buffers,tile.states[:-1].flatten(0, 1)
+    buffers = tile.buffers
+    S = tile.states[:-1].flatten(0, 1)
     dbeta,dV = _value_gradients(tile, S)
     E = torch.bmm(dV, tile.U.mT, out=buffers('E', *tile.square)).tril_(-1).neg_()
     G = torch.bmm(dO, tile.U.mT, out=buffers('G', *tile.square)).tril_()
@@ -177,7 +190,8 @@ def _decay_gradient(tile, S, E, G, dQ, erased, written):
 def _constants(parts, C, gated, like):
     "For each length of a chunk the identity and, with decays, the table of sums"
     lengths = {min(C, part.stop-part.start) for part in parts}
-    return {c: (torch.eye(c, dtype=like.dtype, device=like.device),sum_ranges(c, like) if gated else None)
+    return {c: (torch.eye(c, dtype=like.dtype, device=like.device),
+                sum_ranges(c, like) if gated else None)
             for c in lengths}
 
 class _Delta(torch.autograd.Function):
@@ -186,7 +200,8 @@ class _Delta(torch.autograd.Function):
     def forward(ctx, q, k, v, beta, g, S, C):
         (b,h,n,d),dv = q.shape,v.shape[-1]
         buffers = Buffers(device=q.device, dtype=torch.promote_types(q.dtype, torch.float32))
-        whole,(groups,parts) = v.new_empty(b, n, h, dv),tile_slices(q, C)
+        whole = v.new_empty(b, n, h, dv)
+        (groups,parts) = tile_slices(q, C)
         out = whole.transpose(1,2)
         states = [v.new_empty(b, h, d, dv, dtype=buffers.options['dtype']) for _ in parts]
         constants = _constants(parts, C, g is not None, states[0])
@@ -212,7 +227,8 @@ def _backward(ctx, dO, R_last):
     xs,C = (q,k,v,beta,g),ctx.C
     dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
     if torch.is_grad_enabled(): return differentiable_delta_gradients((*xs,S), (dO,R_last), C)
-    grads,dS = [gradient_like(x) for x in xs],None if S is None else torch.empty_like(S)
+    grads = [gradient_like(x) for x in xs]
+    dS = None if S is None else torch.empty_like(S)
     buffers = Buffers(device=q.device, dtype=torch.promote_types(q.dtype, torch.float32))
     groups,parts = tile_slices(q, C)
     constants = _constants(parts, C, g is not None, buffers('like', 0))
@@ -233,7 +249,9 @@ _Delta.backward = staticmethod(_backward)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #a7219fbf
 def over_whole(
-    xs:tuple, # Queries, keys, values, step sizes and logarithms of decays, (b, h, n, ...), the last perhaps None
+    # Queries, keys, values, step sizes and logarithms of decays, (b, h, n, ...), the last perhaps
+    # None
+    xs:tuple,
     S:torch.Tensor, # State, (b, h, d, dv), or None
     C:int, # Positions in a chunk
 ): # `(out, S)`
@@ -248,10 +266,12 @@ def differentiable_delta_gradients(inputs, cotangents, C):
     "The gradients of the kernel for a second derivative: autograd goes through `delta_chunks`"
     dtype = torch.promote_types(inputs[0].dtype, torch.float32)
     *xs,S = (None if x is None else x.to(dtype) for x in inputs)
-    outputs,cotangents = zip(*((out,dout.to(dtype)) for out,dout in zip(over_whole(xs, S, C), cotangents)
+    outputs,cotangents = zip(*((out,dout.to(dtype)) for out,
+                               dout in zip(over_whole(xs, S, C), cotangents)
                                if dout is not None))
     wanted = [x is not None and x.requires_grad for x in inputs]
-    grads = iter(torch.autograd.grad(outputs, [x for x,want in zip(inputs, wanted) if want], cotangents,
+    grads = iter(torch.autograd.grad(outputs, [x for x,want in zip(inputs, wanted) if want],
+                                     cotangents,
                                      create_graph=True, allow_unused=True))
     return (*(next(grads) if want else None for want in wanted),None)
 
@@ -286,7 +306,8 @@ def check_delta(q, k, v, beta, n_steps):
     "Refuse tensors that do not fit together"
     n = check_equal_lengths(q.repeat_interleave(n_steps, 2) if n_steps>1 else q, k, v).shape[2]
     if tuple(beta.shape)!=(*k.shape[:2],n):
-        raise ValueError(f'beta has shape {tuple(beta.shape)}: expected {(*k.shape[:2],n)}, one number a write')
+        raise ValueError(f'beta has shape {tuple(beta.shape)}: expected {(*k.shape[:2],n)}, one '
+                         'number a write')
 
 def check_steps(
     k:torch.Tensor, # Keys, (b, h, n, d)
@@ -297,33 +318,46 @@ def check_steps(
     if not beta.numel() or not values_known(k, beta): return
     low,high = beta.min().item(),beta.max().item()
     if not (low>=0 and high<=2):
-        raise ValueError(f'beta has values from {low:.3g} to {high:.3g}: expected step sizes from 0 to 2, such as '
+        raise ValueError(f'beta has values from {low:.3g} to {high:.3g}: expected step sizes from '
+                         '0 to 2, such as '
                          'sigmoid(x), or 2*sigmoid(x) for a state that can count')
     size = (torch.linalg.vector_norm(k, dim=-1, keepdim=True).square_()*beta).max().item()
     if size>2+16*eps+1e-3:
-        raise ValueError(f'beta times the squared length of a key is up to {size:.3g}: above 2 a step overshoots, and the state '
+        raise ValueError(f'beta times the squared length of a key is up to {size:.3g}: above 2 a '
+                         'step overshoots, and the state '
                          'grows without bound; give keys of length one, or normalize_keys=True')
 
 # %% ../../nbs/10_attention/15_delta.ipynb #a2a1c466
 def delta_attention(
     q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, n*n_steps, d), of length one: `F.normalize(k, dim=-1)`, or see `normalize_keys`
+    # Keys, (b, h, n*n_steps, d), of length one: `F.normalize(k, dim=-1)`, or see `normalize_keys`
+    k:torch.Tensor,
     v:torch.Tensor, # Values, (b, h, n*n_steps, dv)
-    beta:torch.Tensor, # Step size of each write, (b, h, n*n_steps), from 0 (keep) over 1 (replace) to 2 (turn the sign)
+    # Step size of each write, (b, h, n*n_steps), from 0 (keep) over 1 (replace) to 2 (turn the
+    # sign)
+    beta:torch.Tensor,
     *,
-    decay:torch.Tensor=None, # In [0, 1], (h,) or (b, h, n): what is left of the state before a position reads and writes; all of it by default
-    n_steps:int=1, # Writes for each query; those of one position stand side by side in `k`, `v` and `beta`
+    # In [0, 1], (h,) or (b, h, n): what is left of the state before a position reads and writes;
+    # all of it by default
+    decay:torch.Tensor=None,
+    # Writes for each query; those of one position stand side by side in `k`, `v` and `beta`
+    n_steps:int=1,
     normalize_keys:bool=False, # Divide keys by their length first?
-    mask:torch.Tensor=None, # Key mask (b, n), True for real positions; others neither write nor decay, and their output is zero
+    # Key mask (b, n), True for real positions; others neither write nor decay, and their output is
+    # zero
+    mask:torch.Tensor=None,
     state:torch.Tensor=None, # What an earlier call returned
     chunk_size:int=32, # Positions in a chunk; the result depends on it only in its last digits
 ): # `(out, state)`: out is (b, h, n, dv); the state, in float32 at least, is (b, h, d, dv)
-    "Causal linear attention by the delta rule (Schlag et al. 2021), gated with `decay` (Yang et al. 2025)"
-    C,s = check_int('chunk_size', chunk_size),check_int('n_steps', n_steps)
+    """Causal linear attention by the delta rule (Schlag et al. 2021), gated with `decay` (Yang et
+    al. 2025)"""
+    C = check_int('chunk_size', chunk_size)
+    s = check_int('n_steps', n_steps)
     check_delta(q, k, v, beta, s)
     b,h,n,d = q.shape
     check_mask(mask, (b,h,n,n), key_only=True)
-    dtype,real = torch.promote_types(q.dtype, torch.float32),mask # which writes are real
+    dtype = torch.promote_types(q.dtype, torch.float32)
+    real = mask # which writes are real
     if mask is not None and s>1: real = mask.repeat_interleave(s, 1)
     with torch.autocast(q.device.type, enabled=False):
         Q = hide_padding(q, mask).to(dtype)
@@ -347,7 +381,8 @@ def delta_decays(
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
     if tuple(decay.shape) not in ((h,),(b,h,n)):
-        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, or one a position, {(b,h,n)}')
+        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, or '
+                         f'one a position, {(b,h,n)}')
     return log_decays(decay, shape, dtype, mask)
 
 def _attend(Q, K, V, beta, g, S, C):

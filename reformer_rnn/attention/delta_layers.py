@@ -31,18 +31,27 @@ class DeltaLayer(AttentionLayer):
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
         conv_size:int=4, # Inputs that the short convolution sees; 0 for no convolution
-        max_beta:float=2., # Largest step size: 2 lets the state count, 1 is that of the first papers
+        # Largest step size: 2 lets the state count, 1 is that of the first papers
+        max_beta:float=2.,
         gated:bool=False, # A decay for each position and head, and a gate for the output?
         n_steps:int=1, # Writes for each position
         chunk_size:int=32, # Positions in a chunk of the parallel form
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        if not self.causal: raise ValueError(f'{self.name} overwrites the past, so it needs causal=True; for both directions use linear attention')
-        if not 0<max_beta<=2: raise ValueError(f'max_beta={max_beta}: expected a number above 0 and at most 2, where a write turns the sign')
-        self.max_beta,self.gated,self.n_steps = max_beta,gated,check_int('n_steps', n_steps)
-        self.chunk_size,size = check_int('chunk_size', chunk_size),check_int('conv_size', conv_size, minimum=0)
-        self.width,bias = self.n_heads*self.d_head,self.config['bias']
+        if not self.causal:
+            raise ValueError(f'{self.name} overwrites the past, so it needs causal=True; for both '
+                             'directions use linear attention')
+        if not 0<max_beta<=2:
+            raise ValueError(f'max_beta={max_beta}: expected a number above 0 and at most 2, '
+                             'where a write turns the sign')
+        self.max_beta = max_beta
+        self.gated = gated
+        self.n_steps = check_int('n_steps', n_steps)
+        self.chunk_size = check_int('chunk_size', chunk_size)
+        size = check_int('conv_size', conv_size, minimum=0)
+        self.width = self.n_heads*self.d_head
+        bias = self.config['bias']
         channels = self.width*(1+2*n_steps)
         self.to_qkv = nn.Linear(d_model, channels, bias=bias)
         self.conv = ShortConvolution(channels, size) if size else None
@@ -56,7 +65,8 @@ def _spread_rates(n):
     "Rates of forgetting and offsets of n heads, as Mamba-2 draws them"
     log_step = torch.empty(n).uniform_(-6.9078, -2.3026) # 0.001 to 0.1
     step = log_step.exp()
-    return torch.empty(n).uniform_(1e-2, 16).log(),step+(-torch.expm1(-step)).log() # the inverse of softplus
+    # the inverse of softplus
+    return torch.empty(n).uniform_(1e-2, 16).log(),step+(-torch.expm1(-step)).log()
 
 @patch
 def add_gates(self:DeltaLayer):
@@ -105,17 +115,20 @@ def attend(self:DeltaLayer, qkv, beta, decay, gate, state, mask):
     q,k,v = qkv.split([self.width,self.width*self.n_steps,self.width*self.n_steps], -1)
     q = F.normalize(split_heads(q, self.n_heads), dim=-1)
     k,v = (as_writes(x, self.n_heads, self.n_steps) for x in (k,v))
-    out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, normalize_keys=True, mask=mask,
+    out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, normalize_keys=True,
+                            mask=mask,
                             state=S, chunk_size=self.chunk_size)
     out = self.norm(out.to(self.norm.weight.dtype))
     return out if gate is None else out*F.silu(gate),DeltaState(S, inputs)
 
 @patch
 def parts(self:DeltaLayer, state):
-    "The matrix and the inputs of a state; `ValueError` where only one of state and layer has a convolution"
+    """The matrix and the inputs of a state; `ValueError` where only one of state and layer has a
+    convolution"""
     if state is None: return None,None
     if (state.inputs is None)!=(self.conv is None):
-        raise ValueError('the state is of a layer with another conv_size: only one of the two has a convolution')
+        raise ValueError('the state is of a layer with another conv_size: only one of the two has '
+                         'a convolution')
     return state
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #5fa87779
@@ -125,7 +138,9 @@ class DeltaAttention(DeltaLayer):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        **kwargs, # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of `AttentionLayer`
+        # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of
+        # `AttentionLayer`
+        **kwargs,
     ):
         super().__init__(d_model, n_heads, **kwargs)
 
@@ -135,7 +150,9 @@ class GatedDeltaAttention(DeltaLayer):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        **kwargs, # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of `AttentionLayer`
+        # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of
+        # `AttentionLayer`
+        **kwargs,
     ):
         super().__init__(d_model, n_heads, gated=True, **kwargs)
 
@@ -147,7 +164,9 @@ class DeltaProductAttention(DeltaLayer):
         n_heads:int, # Number of heads
         n_steps:int=2, # Writes for each position; two can turn the state about any plane
         gated:bool=False, # A decay and a gate besides?
-        **kwargs, # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of `AttentionLayer`
+        # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of
+        # `AttentionLayer`
+        **kwargs,
     ):
         super().__init__(d_model, n_heads, n_steps=n_steps, gated=gated, **kwargs)
         self.options |= dict(n_steps=n_steps, gated=gated)

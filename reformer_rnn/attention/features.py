@@ -23,15 +23,25 @@ def check_feature_map(
     "Try a feature map on random input; `ValueError` if linear attention cannot use it"
     phi = get_feature_map(feature_map)
     name = getattr(phi, '__name__', type(phi).__name__)
-    where = next((o.device for o in phi.state_dict().values()), None) if isinstance(phi, nn.Module) else None
-    x = 2*torch.randn(1, check_int('n_heads', n_heads), 128, check_int('d_head', d_head), generator=torch.Generator().manual_seed(0)).to(where)
+    where = next((o.device for o in phi.state_dict().values()), None) if isinstance(phi,
+            nn.Module) else None
+    x = 2*torch.randn(1, check_int('n_heads', n_heads), 128, check_int('d_head', d_head),
+                      generator=torch.Generator().manual_seed(0)).to(where)
     with torch.no_grad(): f,part = phi(x),phi(x[:,:,:7])
-    if f.shape[:3]!=x.shape[:3]: raise ValueError(f'{name} maps {tuple(x.shape)} to {tuple(f.shape)}: expected {tuple(x.shape[:3])} and a number of features')
+    if f.shape[:3]!=x.shape[:3]:
+        raise ValueError(f'{name} maps {tuple(x.shape)} to {tuple(f.shape)}: expected '
+                         f'{tuple(x.shape[:3])} and a number of features')
     if not f.isfinite().all(): raise ValueError(f'{name} returns numbers that are not finite')
-    if not torch.allclose(f[:,:,:7], part, atol=1e-4*f.abs().max().item()): raise ValueError(f'{name} gives other features to a position if others are absent: expected a map of single positions')
+    if not torch.allclose(f[:,:,:7], part, atol=1e-4*f.abs().max().item()):
+        raise ValueError(f'{name} gives other features to a position if others are absent: '
+                         'expected a map of single positions')
     kernel = f @ f.transpose(-1,-2)
-    if kernel.min()<-1e-5*kernel.max(): raise ValueError(f'{name} has a kernel that is negative for some queries and keys, down to {kernel.min():.3g} beside {kernel.max():.3g}: '
-                                                         'a sum of such weights can be zero or negative; use features that are not negative')
+    if kernel.min()<-1e-5*kernel.max():
+        raise ValueError(f'{name} has a kernel that is negative for some queries and keys, down '
+                         f'to {kernel.min():.3g} beside {kernel.max():.3g}: '
+                                                         'a sum of such weights can be zero or '
+                                                         'negative; use features that are not '
+                                                         'negative')
     return f.shape[-1]
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #0ea07de5
@@ -71,9 +81,12 @@ def orthogonal_normals(
     generator:torch.Generator=None, # For the random numbers, on the CPU
 )->torch.Tensor: # (h, m, d)
     "Random vectors, each of them standard normal, orthogonal to each other in blocks of `d`"
-    Q,R = torch.linalg.qr(torch.randn(n_heads, -(-m//d), d, d, generator=generator, dtype=torch.float64))
-    rotations = Q*R.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2) # without the signs they would not be uniform
-    lengths = torch.randn(n_heads, m, d, generator=generator, dtype=torch.float64).norm(dim=-1, keepdim=True)
+    Q,R = torch.linalg.qr(torch.randn(n_heads, -(-m//d), d, d, generator=generator,
+                                      dtype=torch.float64))
+    # without the signs they would not be uniform
+    rotations = Q*R.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
+    lengths = torch.randn(n_heads, m, d, generator=generator, dtype=torch.float64).norm(dim=-1,
+            keepdim=True)
     return rotations.transpose(-1,-2).flatten(1, 2)[:,:m]*lengths
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #fa671c91
@@ -83,12 +96,15 @@ def project_heads(
 )->torch.Tensor: # (b, h, n, c)
     "Multiply each head with its own matrix, in the type of `x`"
     if x.shape[-1]!=weight.shape[-1] or len(weight) not in (1,x.shape[-3]):
-        raise ValueError(f'input of shape {tuple(x.shape)} for a feature map with d_head={weight.shape[-1]} and n_heads={len(weight)}: the last size must be d_head, the third from last n_heads')
+        raise ValueError(f'input of shape {tuple(x.shape)} for a feature map with '
+                         f'd_head={weight.shape[-1]} and n_heads={len(weight)}: the last size '
+                         'must be d_head, the third from last n_heads')
     return x @ weight.to(x.dtype).transpose(-1,-2)
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #a7e34946
 class Favor(nn.Module):
-    "Positive orthogonal random features (Choromanski et al. 2021), an unbiased estimate of exp(q·k/sqrt(d))"
+    """Positive orthogonal random features (Choromanski et al. 2021), an unbiased estimate of
+    exp(q·k/sqrt(d))"""
     positive = True # so that linear attention notices when they have vanished
     def __init__(self,
         d_head:int, # Width of a head
@@ -97,8 +113,11 @@ class Favor(nn.Module):
         generator:torch.Generator=None, # For the draw; default the global one
     ):
         super().__init__()
-        if check_int('n_features', n_features)%2: raise ValueError(f'n_features={n_features}: features come in pairs, so their number must be even')
-        self.register_buffer('omega', torch.empty(check_int('n_heads', n_heads), n_features//2, check_int('d_head', d_head)))
+        if check_int('n_features', n_features)%2:
+            raise ValueError(f'n_features={n_features}: features come in pairs, so their number '
+                             'must be even')
+        self.register_buffer('omega', torch.empty(check_int('n_heads', n_heads), n_features//2,
+                                                  check_int('d_head', d_head)))
         self.redraw(generator)
 
     def redraw(self,
@@ -121,7 +140,8 @@ class LearnedMap(nn.Module):
         weight:torch.Tensor, # Initial matrices, (h, c, d)
     ):
         super().__init__()
-        self.weight,self.bias = nn.Parameter(weight),nn.Parameter(torch.zeros(len(weight), 1, weight.shape[1]))
+        self.weight = nn.Parameter(weight)
+        self.bias = nn.Parameter(torch.zeros(len(weight), 1, weight.shape[1]))
 
     def affine(self, x):
         "W x + b for each head: (b, h, n, d) -> (b, h, n, c)"
@@ -134,7 +154,8 @@ class T2R(LearnedMap):
         n_heads:int=1, # Maps: one for each head, or 1 for all
         n_features:int=None, # Number c of features; default 2*d_head
     ):
-        c = 2*check_int('d_head', d_head) if n_features is None else check_int('n_features', n_features)
+        c = 2*check_int('d_head', d_head) if n_features is None else check_int('n_features',
+                n_features)
         super().__init__(torch.randn(check_int('n_heads', n_heads), c, d_head)*d_head**-.5)
 
     def forward(self, x):
@@ -148,7 +169,8 @@ class Hedgehog(LearnedMap):
     def __init__(self,
         d_head:int, # Width of a head
         n_heads:int=1, # Maps: one for each head, or 1 for all
-    ): super().__init__(torch.eye(check_int('d_head', d_head)).repeat(check_int('n_heads', n_heads), 1, 1))
+    ): super().__init__(torch.eye(check_int('d_head', d_head)).repeat(check_int('n_heads',
+            n_heads), 1, 1))
 
     def forward(self, x):
         "Features of `x`: (b, h, n, d) -> (b, h, n, 2*d)"

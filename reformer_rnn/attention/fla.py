@@ -17,8 +17,11 @@ def fla_refusal(
 )->str: # The reason; empty if it can be used
     "Why flash-linear-attention cannot compute attention for these tensors"
     if not q.is_cuda: return f'the tensors are on {q.device.type}, its kernels need a CUDA device'
-    if q.dtype not in (torch.float32,torch.bfloat16,torch.float16): return f'its kernels do not know {q.dtype}'
-    if max(q.shape[-1], v.shape[-1])>256: return f'features of width {q.shape[-1]} and values of {v.shape[-1]}: its kernels are tested up to 256'
+    if q.dtype not in (torch.float32,torch.bfloat16,torch.float16):
+        return f'its kernels do not know {q.dtype}'
+    if max(q.shape[-1], v.shape[-1])>256:
+        return (f'features of width {q.shape[-1]} and values of {v.shape[-1]}: its kernels are '
+                'tested up to 256')
     try: from fla.ops.linear_attn import chunk_linear_attn
     except ImportError as e: return f'it cannot be imported: {e}'
     return ''
@@ -34,12 +37,15 @@ def fla_linear_attention(
     positive=None, # Not used: the kernels do not return the denominators
 ): # `(out, state)`
     "Causal linear attention by flash-linear-attention; `ValueError` where it cannot be used"
-    if reason := fla_refusal(q, v): raise ValueError(f"backend='fla': {reason}; backend='torch' works everywhere")
+    if reason := fla_refusal(q, v):
+        raise ValueError(f"backend='fla': {reason}; backend='torch' works everywhere")
     from fla.ops.linear_attn import chunk_linear_attn
     initial = None if state is None else (state.S.contiguous(),state.z.unsqueeze(1).contiguous())
     wide = [x.to(torch.promote_types(x.dtype, torch.float32)) for x in (q,k,v)]
-    Q,K,V = (x.transpose(1,2).contiguous() for x in (feature_map(wide[0]),feature_map(wide[1]),wide[2]))
-    out,(S,z) = chunk_linear_attn(Q, K, V, scale=1., initial_state=initial, output_final_state=True, normalize=True)
+    Q,K,V = (x.transpose(1,2).contiguous()
+             for x in (feature_map(wide[0]),feature_map(wide[1]),wide[2]))
+    out,(S,z) = chunk_linear_attn(Q, K, V, scale=1., initial_state=initial,
+                                  output_final_state=True, normalize=True)
     return out.transpose(1,2).to(v.dtype),LinearState(S, z.squeeze(1))
 
 linear_backends['fla'] = fla_linear_attention

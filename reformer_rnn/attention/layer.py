@@ -35,7 +35,8 @@ attention_layers = {}
 
 def register_attention(
     name:str, # The name by which models ask for the layer
-    reads_context:bool=False, # Can it attend to another sequence? Then it defines `prepare`, `queries` and `read`
+    # Can it attend to another sequence? Then it defines `prepare`, `queries` and `read`
+    reads_context:bool=False,
 ):
     "Class decorator that enters a layer into `attention_layers`"
     def _register(cls):
@@ -46,27 +47,41 @@ def register_attention(
 # %% ../../nbs/10_attention/00_layer.ipynb #0223f87f
 class AttentionLayer(Movable):
     "Base of all attention layers: `layer(x, state=None, context=None, mask=None) -> (y, state)`"
-    name,reads_context,recurrent = None,False,True # a layer that is no RNN in its causal form says so
+    name = None
+    reads_context = False
+    recurrent = True # a layer that is no RNN in its causal form says so
     counts_padding = False # a layer whose blocks are counted with the padding in them says so
     state_type = None # class of the states of a causal layer
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads h
-        d_head:int=None, # Width of a head; default d_model/n_heads, which keeps the parameter count independent of h
+        # Width of a head; default d_model/n_heads, which keeps the parameter count independent of h
+        d_head:int=None,
         causal:bool=True, # May a position see only itself and what came before?
         bias:bool=False, # Biases in the projections? Off, as in the Reformer and most later models
-        max_len:int=None, # Longest sequence expected, for methods that size something by it; no limit in itself
-        depth:int=0, # Number of the layer in its stack, for methods that draw random numbers: no two layers should draw the same
+        # Longest sequence expected, for methods that size something by it; no limit in itself
+        max_len:int=None,
+        # Number of the layer in its stack, for methods that draw random numbers: no two layers
+        # should draw the same
+        depth:int=0,
     ):
         super().__init__()
         check_int('d_model', d_model); check_int('n_heads', n_heads)
         if d_head is None:
-            if d_model%n_heads: raise ValueError(f'd_model={d_model} is not divisible by n_heads={n_heads}; change one of them or give d_head')
+            if d_model%n_heads:
+                raise ValueError(f'd_model={d_model} is not divisible by n_heads={n_heads}; '
+                                 'change one of them or give d_head')
             d_head = d_model//n_heads
-        self.config = dict(d_model=d_model, n_heads=n_heads, d_head=check_int('d_head', d_head), causal=causal, bias=bias,
-                           max_len=None if max_len is None else check_int('max_len', max_len), depth=check_int('depth', depth, minimum=0))
+        self.config = dict(d_model=d_model, n_heads=n_heads, d_head=check_int('d_head', d_head),
+                           causal=causal, bias=bias,
+                           max_len=None if max_len is None else check_int('max_len', max_len),
+                           depth=check_int('depth', depth, minimum=0))
         self.options = {} # of the method; a layer that has some lists them here
-        self.d_model,self.n_heads,self.d_head,self.causal,self.max_len = d_model,n_heads,d_head,causal,max_len
+        self.d_model = d_model
+        self.n_heads = n_heads
+        self.d_head = d_head
+        self.causal = causal
+        self.max_len = max_len
         self.to_out = nn.Linear(n_heads*d_head, d_model, bias=bias)
 
     def projection(self)->nn.Linear: # d_model -> h*d
@@ -84,7 +99,9 @@ class AttentionLayer(Movable):
         "Mix the projected tensors and return `(out, state)`"
         raise NotImplementedError
 
-    def extra_repr(self): return f'd_model={self.d_model}, n_heads={self.n_heads}, d_head={self.d_head}, causal={self.causal}'
+    def extra_repr(self):
+        return (f'd_model={self.d_model}, n_heads={self.n_heads}, d_head={self.d_head}, '
+                f'causal={self.causal}')
 
 # %% ../../nbs/10_attention/00_layer.ipynb #af238516
 @patch
@@ -92,21 +109,31 @@ def check(self:AttentionLayer, x, state, context):
     "Refuse arguments that have no meaning for this layer"
     for name,o in (('x',x),('context',context)):
         if o is not None and (o.ndim!=3 or o.shape[-1]!=self.d_model):
-            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected (batch, positions, {self.d_model})')
+            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected (batch, positions, '
+                             f'{self.d_model})')
     if state is not None and self.causal and not isinstance(state, self.state_type or object):
-        raise ValueError(f'the state is a {type(state).__name__}: expected a {self.state_type.__name__}, which a layer of this kind has returned')
+        raise ValueError(f'the state is a {type(state).__name__}: expected a '
+                         f'{self.state_type.__name__}, which a layer of this kind has returned')
     if context is None and (self.causal or state is None): return
-    if self.causal: raise ValueError('a causal layer attends to its own input; build it with causal=False to give it a context')
+    if self.causal:
+        raise ValueError('a causal layer attends to its own input; build it with causal=False to '
+                         'give it a context')
     if not self.reads_context:
-        raise ValueError(f'{self.name} attention cannot read a context{", and only causal layers have another kind of state" if context is None else ""}; '
-                         f'layers that can: {", ".join(k for k,o in attention_layers.items() if o.reads_context)}')
-    if context is not None and state is not None: raise ValueError('a context and a state: the state is what was prepared from a context, so give one of them')
-    if context is not None and len(context)!=len(x): raise ValueError(f'the context has {len(context)} rows, x has {len(x)}: expected one context a row')
+        why = ', and only causal layers have another kind of state' if context is None else ''
+        able = ', '.join(name for name,cls in attention_layers.items() if cls.reads_context)
+        raise ValueError(f'{self.name} attention cannot read a context{why}; layers that can: {able}')
+    if context is not None and state is not None:
+        raise ValueError('a context and a state: the state is what was prepared from a context, '
+                         'so give one of them')
+    if context is not None and len(context)!=len(x):
+        raise ValueError(f'the context has {len(context)} rows, x has {len(x)}: expected one '
+                         'context a row')
 
 # %% ../../nbs/10_attention/00_layer.ipynb #77bb0c98
 @patch
 def prepare(self:AttentionLayer, context, mask=None):
-    "What the layer keeps of a context (b, m, d_model) with a key mask (b, m): keys and values, or sums over them"
+    """What the layer keeps of a context (b, m, d_model) with a key mask (b, m): keys and values, or
+    sums over them"""
     raise NotImplementedError
 
 @patch
@@ -134,19 +161,27 @@ def real_context(
 def forward(self:AttentionLayer,
     x:torch.Tensor, # Input, (b, n, d_model)
     state=None, # What an earlier call returned; None at the start of a sequence
-    context:torch.Tensor=None, # Attend to this instead of `x`, (b, m, d_model); layers with causal=False only
-    mask:torch.Tensor=None, # Boolean, True where attending is allowed: a key mask of `x` or of the context; for `x` also what the method allows
-): # `(y, state)`: y is (b, n, d_model); the state is None for a layer that is neither causal nor reads a context
+    # Attend to this instead of `x`, (b, m, d_model); layers with causal=False only
+    context:torch.Tensor=None,
+    # Boolean, True where attending is allowed: a key mask of `x` or of the context; for `x` also
+    # what the method allows
+    mask:torch.Tensor=None,
+# `(y, state)`: y is (b, n, d_model); the state is None for a layer that is neither causal nor reads
+# a context
+):
     "Mix the positions of `x`, continuing from `state`, or read a context"
     self.check(x, state, context)
     if mask is not None and mask.dtype!=torch.bool:
-        raise ValueError(f'mask has dtype {mask.dtype}: expected torch.bool, True where attending is allowed')
+        raise ValueError(f'mask has dtype {mask.dtype}: expected torch.bool, True where attending '
+                         'is allowed')
     state = own_state(state)
     if self.causal or (context is None and state is None):
         out,state = self.attend(*self.project(hide_padding(x, mask)), state=state, mask=mask)
     else:
         if context is not None: state = self.prepare(context, mask)
-        elif mask is not None: raise ValueError('the mask of a context is part of what was prepared from it: give it together with the context')
+        elif mask is not None:
+            raise ValueError('the mask of a context is part of what was prepared from it: give it '
+                             'together with the context')
         out = self.read(self.queries(x), state)
     return self.to_out(merge_heads(out)),state
 
@@ -197,23 +232,34 @@ def build_attention(
 def convert_attention(
     layer:AttentionLayer, # Any registered layer
     name:str, # Name of the method to change to, a key of `attention_layers`
-    grow:bool=False, # May the new layer have parameters that the old one lacks? They keep their initial values
-    **options, # Options of that method (`n_hashes`, `feature_map`, ...); for the same method, what is not named stays as it is in `layer`
+    # May the new layer have parameters that the old one lacks? They keep their initial values
+    grow:bool=False,
+    # Options of that method (`n_hashes`, `feature_map`, ...); for the same method, what is not
+    # named stays as it is in `layer`
+    **options,
 )->AttentionLayer: # A new layer that shares the parameters of `layer`
-    "The layer called `name` around the parameters of `layer`; `ValueError` if their families or their shapes differ"
+    """The layer called `name` around the parameters of `layer`; `ValueError` if their families or
+    their shapes differ"""
     check_choice('attention', name, attention_layers)
     if name==layer.name: options = layer.options | options
     new = build_attention((name,options), **layer.config)
-    ours,theirs = dict(new.named_parameters()).keys(),dict(layer.named_parameters()).keys()
+    ours = dict(new.named_parameters()).keys()
+    theirs = dict(layer.named_parameters()).keys()
     if theirs-ours or (ours-theirs and not grow):
-        raise ValueError(f'{name} attention cannot use the weights of {layer.name} attention: it needs '
-                         f'{sorted(ours-theirs) or "nothing more"}, and has no use for {sorted(theirs-ours) or "nothing"}')
+        raise ValueError(f'{name} attention cannot use the weights of {layer.name} attention: it '
+                         'needs '
+                         f'{sorted(ours-theirs) or "nothing more"}, and has no use for '
+                         f'{sorted(theirs-ours) or "nothing"}')
     shapes,old = ({k: tuple(v.shape) for k,v in o.state_dict().items()} for o in (new,layer))
-    other = [f'{k} of shape {shapes[k]}, not {old[k]}' for k in shapes.keys()&old.keys() if shapes[k]!=old[k]]
-    if other: raise ValueError(f'{name} attention with these options cannot use the weights of {layer.name} attention: it needs {", ".join(sorted(other))}')
+    other = [f'{k} of shape {shapes[k]}, not {old[k]}'
+             for k in shapes.keys()&old.keys() if shapes[k]!=old[k]]
+    if other:
+        raise ValueError(f'{name} attention with these options cannot use the weights of '
+                         f'{layer.name} attention: it needs {", ".join(sorted(other))}')
     new.load_state_dict(layer.state_dict(keep_vars=True), strict=not grow, assign=True)
     weight = layer.to_out.weight
-    return new.to(weight.device, weight.dtype).train(layer.training) # moves only what is not a parameter
+    # moves only what is not a parameter
+    return new.to(weight.device, weight.dtype).train(layer.training)
 
 # %% ../../nbs/10_attention/00_layer.ipynb #65236d28
 def run_segments(
@@ -251,7 +297,8 @@ def check_causal(
     step, # `(x, state) -> (y, state)`
     x:torch.Tensor, # (b, n, d), floating point
 ):
-    "Assert that no output has a gradient with respect to a later input, and that the present input counts"
+    """Assert that no output has a gradient with respect to a later input, and that the present
+    input counts"""
     x = x.detach().clone().requires_grad_()
     for t in (0, x.shape[1]//2, x.shape[1]-2):
         g, = torch.autograd.grad(step(x, None)[0][:,t].square().sum(), x)
@@ -265,7 +312,8 @@ def check_same(
     xs, # Tensors that require gradients, in float64 if the bound is to mean anything
     tol:float=1e-10, # Largest difference allowed
 ):
-    "Assert that two functions agree, in their outputs and in the gradients with respect to all inputs"
+    """Assert that two functions agree, in their outputs and in the gradients with respect to all
+    inputs"""
     cotangent = torch.randn_like(f(*xs))
     both = [(h(*xs),*torch.autograd.grad(h(*xs), xs, cotangent)) for h in (f,g)]
     for name,a,b in zip(('outputs',*(f'gradients of input {i}' for i in range(len(xs)))), *both):

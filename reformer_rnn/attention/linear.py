@@ -16,7 +16,8 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from ..core import cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,values_known
+from ..core import (
+    cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,values_known)
 from .layer import QKVAttention,real_context,register_attention
 
 # %% ../../nbs/10_attention/02_linear.ipynb #62f2a83c
@@ -33,13 +34,19 @@ feature_maps = {'elu1': elu1, 'relu': F.relu}
 
 def get_feature_map(
     feature_map, # A key of `feature_maps`, or a callable
-    *size, # Width of a head and number of heads, for maps that have parameters or draws of their own
+    # Width of a head and number of heads, for maps that have parameters or draws of their own
+    *size,
 ):
     "The feature map of that name, built if it has to be; a callable is returned as it is"
-    if isinstance(feature_map, str): feature_map = feature_maps[check_choice('feature_map', feature_map, feature_maps)]
-    if not callable(feature_map): raise ValueError(f'feature_map={feature_map!r}: expected a name, a function, a module or a class')
+    if isinstance(feature_map, str):
+        feature_map = feature_maps[check_choice('feature_map', feature_map, feature_maps)]
+    if not callable(feature_map):
+        raise ValueError(f'feature_map={feature_map!r}: expected a name, a function, a module or '
+                         'a class')
     if not isinstance(feature_map, type): return feature_map
-    if not size: raise ValueError(f'{feature_map.__name__} has parameters or draws: build it, as in {feature_map.__name__}(d_head, n_heads), and give the result')
+    if not size:
+        raise ValueError(f'{feature_map.__name__} has parameters or draws: build it, as in '
+                         f'{feature_map.__name__}(d_head, n_heads), and give the result')
     return feature_map(*size)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #767e1ee3
@@ -54,7 +61,9 @@ def attend_chunks(
     K:torch.Tensor, # Mapped keys in chunks
     V:torch.Tensor, # Values and ones in chunks, (b*h, chunks, C, dv+1)
     S:torch.Tensor, # State before the first chunk, (b*h, c, dv+1)
-): # `(numden, S)`: numerators and, in the last column, denominators, shaped like V; the state after the last chunk
+# `(numden, S)`: numerators and, in the last column, denominators, shaped like V; the state after
+# the last chunk
+):
     "The formulas above, for all chunks at once"
     before = [S]
     for KV in (K.mT @ V).unbind(1): before.append(before[-1]+KV)
@@ -83,7 +92,8 @@ def tile_slices(
     q:torch.Tensor, # (b, h, n, d)
     C:int, # Positions in a chunk
 ): # `(groups, parts)`: slices of the batch, and slices of the positions
-    "Cut a batch into tiles: whole chunks, then the rest; much larger ones on a GPU, where each call has a price"
+    """Cut a batch into tiles: whole chunks, then the rest; much larger ones on a GPU, where each
+    call has a price"""
     b,h,n,_ = q.shape
     rows = 2048 if q.device.type=='cpu' else 2**17 # of a tile, over all heads
     length = C*max(1, rows//(h*C)) # positions of a tile
@@ -110,13 +120,18 @@ def _elu1_(x, scratch):
     torch.clamp(x, max=0, out=scratch).exp_()
     return x.relu_().add_(scratch)
 
-_in_place = {elu1: _elu1_, F.relu: lambda x,scratch: x.relu_()} # maps that are applied inside the tiles
-_slopes = {elu1: lambda y: y.clamp_(max=1), F.relu: lambda y: y.sign_()} # their slopes, in place, from their output
+# maps that are applied inside the tiles
+_in_place = {elu1: _elu1_, F.relu: lambda x,scratch: x.relu_()}
+# their slopes, in place, from their output
+_slopes = {elu1: lambda y: y.clamp_(max=1), F.relu: lambda y: y.sign_()}
 
 def _load(buffers, q, k, v, rows, part, C, phi):
-    "Mapped queries, mapped keys, values and ones of a tile, (chunks*sequences*h, C, d), and the triangle A"
+    """Mapped queries, mapped keys, values and ones of a tile, (chunks*sequences*h, C, d), and the
+    triangle A"""
     q,k,v = (cut_tile(x, rows, part, C) for x in (q,k,v))
-    Q,K,V = buffers('Q', *q.shape).copy_(q),buffers('K', *k.shape).copy_(k),buffers('V', *v.shape[:-1], v.shape[-1]+1)
+    Q = buffers('Q', *q.shape).copy_(q)
+    K = buffers('K', *k.shape).copy_(k)
+    V = buffers('V', *v.shape[:-1], v.shape[-1]+1)
     V[...,:-1],V[...,-1] = v,1
     if phi in _in_place:
         for x in (Q,K): _in_place[phi](x, buffers('S', *x.shape))
@@ -124,7 +139,8 @@ def _load(buffers, q, k, v, rows, part, C, phi):
     return Q,K,V,torch.bmm(Q, K.mT, out=buffers('A', len(Q), Q.shape[1], Q.shape[1])).tril_()
 
 def _add_up(S, start, step=1):
-    "Turn the terms in `S`, after the first or before the last place, into sums of `start` and all up to there, in place"
+    """Turn the terms in `S`, after the first or before the last place, into sums of `start` and all
+    up to there, in place"""
     order = range(len(S))[::step]
     S[order[0]] = 0 if start is None else start.flatten(0, 1)
     for i,j in zip(order, order[1:]): S[j].add_(S[i])
@@ -132,32 +148,40 @@ def _add_up(S, start, step=1):
 
 # %% ../../nbs/10_attention/02_linear.ipynb #ba0b382e
 class _CausalLinear(torch.autograd.Function):
-    "Causal linear attention, saving no product; its output is (b, n, h, dv), and its state has the ones' column"
+    """Causal linear attention, saving no product; its output is (b, n, h, dv), and its state has
+    the ones' column"""
     @staticmethod
     def forward(ctx, q, k, v, S, C, phi, positive):
-        (b,h,n,c),dv,dtype = q.shape,v.shape[-1],torch.promote_types(q.dtype, torch.float32)
-        whole,den = v.new_empty(b, n, h, dv),v.new_empty(b, h, n, 1, dtype=dtype)
+        (b,h,n,c) = q.shape
+        dv = v.shape[-1]
+        dtype = torch.promote_types(q.dtype, torch.float32)
+        whole = v.new_empty(b, n, h, dv)
+        den = v.new_empty(b, h, n, 1, dtype=dtype)
         out = whole.transpose(1,2)
-        (groups,parts),buffers = tile_slices(q, C),Buffers(device=q.device, dtype=dtype)
+        (groups,parts) = tile_slices(q, C)
+        buffers = Buffers(device=q.device, dtype=dtype)
         states = [q.new_empty(b, h, c, dv+1, dtype=dtype) for _ in parts] # after every part
         for rows in groups:
             for part,before,after in zip(parts, [S,*states], states):
                 start = None if before is None else before[rows]
                 Q,K,V,A = _load(buffers, q, k, v, rows, part, C, phi)
-                o,d = cut_tile(out, rows, part, C),cut_tile(den, rows, part, C)
+                o = cut_tile(out, rows, part, C)
+                d = cut_tile(den, rows, part, C)
                 sums = buffers('S', len(o)+1, len(Q)//len(o), c, dv+1)
                 torch.bmm(K.mT, V, out=sums[1:].flatten(0, 1))
                 numden = torch.bmm(A, V, out=buffers('numden', *V.shape))
                 after[rows] = _add_up(sums, start)[-1].view_as(after[rows])
                 if len(o)>1 or start is not None: numden.baddbmm_(Q, sums[:-1].flatten(0, 1))
                 numden = numden.view(*o.shape[:-1], dv+1)
-                seen = cut_tile(positive, rows, part, C) if isinstance(positive, torch.Tensor) else positive
+                seen = cut_tile(positive, rows, part, C) if isinstance(positive,
+                                                                       torch.Tensor) else positive
                 check_denominators(numden[...,dv:], seen)
                 d.copy_(numden[...,dv:]).masked_fill_(d==0, 1.) # nothing to attend: output zero
                 torch.div(numden[...,:dv], d, out=o)
         ctx.save_for_backward(q, k, v, S, whole, den, *states[:-1])
         ctx.C,ctx.phi = C,phi
-        ctx.set_materialize_grads(False) # no zeros as large as the state where nobody asked for its gradient
+        # no zeros as large as the state where nobody asked for its gradient
+        ctx.set_materialize_grads(False)
         return whole,states[-1]
 
 # %% ../../nbs/10_attention/02_linear.ipynb #e8548c08
@@ -167,30 +191,42 @@ def _backward(ctx, G, R_last):
     C,phi,c,dv = ctx.C,ctx.phi,q.shape[-1],v.shape[-1]
     out,G = (x.transpose(1,2) for x in (out,torch.zeros_like(out) if G is None else G))
     if torch.is_grad_enabled(): return differentiable_gradients((q,k,v,S), (G,R_last), C, phi)
-    dq,dk,dv_ = (torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2) for x in (q,k,v))
+    dq,dk,dv_ = (torch.empty_like(x.transpose(1,2),
+                                  memory_format=torch.contiguous_format).transpose(1,2)
+                                  for x in (q,k,v))
     dS = None if S is None else torch.empty_like(S)
-    (groups,parts),buffers = tile_slices(q, C),Buffers(device=q.device, dtype=den.dtype)
+    (groups,parts) = tile_slices(q, C)
+    buffers = Buffers(device=q.device, dtype=den.dtype)
     for rows in groups:
         R = None if R_last is None else R_last[rows]
         for part,before in zip(parts[::-1], [S,*states][::-1]):
             Q,K,V,A = _load(buffers, q, k, v, rows, part, C, phi)
             g,o,d = (cut_tile(x, rows, part, C) for x in (G,out,den))
-            start,chunks = None if before is None else before[rows],len(g)
-            X,sums = buffers('X', *g.shape[:-1], dv+1),buffers('S', chunks+1, len(Q)//chunks, c, dv+1)
+            start = None if before is None else before[rows]
+            chunks = len(g)
+            X = buffers('X', *g.shape[:-1], dv+1)
+            sums = buffers('S', chunks+1, len(Q)//chunks, c, dv+1)
             torch.div(g, d, out=X[...,:dv])
-            torch.sum(torch.mul(X[...,:dv], o, out=buffers('S', *o.shape)), -1, out=X[...,dv]).neg_()
+            torch.sum(torch.mul(X[...,:dv], o, out=buffers('S', *o.shape)), -1,
+                      out=X[...,dv]).neg_()
             X = X.flatten(0, 2)
             dA = torch.bmm(X, V.mT, out=buffers('dA', *A.shape)).tril_()
-            dQ,dK,dV = (torch.bmm(x, y, out=buffers(name, *x.shape[:2], y.shape[-1])) for name,x,y in (('dQ',dA,K),('dK',dA.mT,Q),('dV',A.mT,X[...,:dv])))
+            dQ,dK,dV = (torch.bmm(x, y, out=buffers(name, *x.shape[:2], y.shape[-1])) for name,x,
+                        y in (('dQ',dA,K),('dK',dA.mT,Q),('dV',A.mT,X[...,:dv])))
             if chunks>1 or start is not None:
-                if chunks>1: torch.bmm(K[:-len(sums[0])].mT, V[:-len(sums[0])], out=sums[1:-1].flatten(0, 1))
+                if chunks>1:
+                    torch.bmm(K[:-len(sums[0])].mT, V[:-len(sums[0])], out=sums[1:-1].flatten(0, 1))
                 dQ.baddbmm_(X, _add_up(sums[:-1], start).flatten(0, 1).mT)
             torch.bmm(Q.mT, X, out=sums[:-1].flatten(0, 1))
             _add_up(sums, R, -1)
-            if chunks>1 or R is not None: dK.baddbmm_(V, sums[1:].flatten(0, 1).mT); dV.baddbmm_(K, sums[1:,...,:dv].flatten(0, 1))
-            R = buffers('R', *q[rows].shape[:2], c, dv+1).copy_(sums[0].view(-1, q.shape[1], c, dv+1))
+            if chunks>1 or R is not None:
+                dK.baddbmm_(V, sums[1:].flatten(0, 1).mT)
+                dV.baddbmm_(K, sums[1:,...,:dv].flatten(0, 1))
+            R = buffers('R', *q[rows].shape[:2], c,
+                        dv+1).copy_(sums[0].view(-1, q.shape[1], c, dv+1))
             if phi in _slopes: dQ.mul_(_slopes[phi](Q)); dK.mul_(_slopes[phi](K))
-            for whole,x in zip((dq,dk,dv_), (dQ,dK,dV)): cut_tile(whole, rows, part, C).copy_(x.view(*g.shape[:-1], -1))
+            for whole,x in zip((dq,dk,dv_), (dQ,dK,dV)):
+                cut_tile(whole, rows, part, C).copy_(x.view(*g.shape[:-1], -1))
         if S is not None: dS[rows] = R
     return dq,dk,dv_,dS,None,None,None
 
@@ -198,12 +234,15 @@ _CausalLinear.backward = staticmethod(_backward)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #49e03f8c
 def differentiable_gradients(inputs, cotangents, C, phi):
-    "The same gradients for a second derivative: autograd goes through `attend_chunks`, and keeps all of its products"
+    """The same gradients for a second derivative: autograd goes through `attend_chunks`, and keeps
+    all of its products"""
     with torch.autocast(inputs[0].device.type, enabled=False):
         out,S = attend_plainly(*inputs, C, phi)
-        outputs,cotangents = zip(*((o, g.to(o.dtype)) for o,g in zip((out,S), cotangents) if g is not None))
+        outputs,cotangents = zip(*((o, g.to(o.dtype)) for o,
+                                   g in zip((out,S), cotangents) if g is not None))
         wanted = [o is not None and o.requires_grad for o in inputs]
-        grads = iter(torch.autograd.grad(outputs, [o for o,want in zip(inputs, wanted) if want], cotangents, create_graph=True))
+        grads = iter(torch.autograd.grad(outputs, [o for o,want in zip(inputs, wanted) if want],
+                                         cotangents, create_graph=True))
     return (*(next(grads) if want else None for want in wanted),None,None,None)
 
 def attend_plainly(q, k, v, S, C, phi, positive=None):
@@ -212,7 +251,8 @@ def attend_plainly(q, k, v, S, C, phi, positive=None):
     dtype = torch.promote_types(q.dtype, torch.float32)
     q,k,v,S = (None if o is None else o.to(dtype).flatten(0, 1) for o in (q,k,v,S))
     if S is None: S = q.new_zeros(b*h, q.shape[-1], v.shape[-1]+1)
-    numden,S = attend_chunks(*(into_chunks(o, C) for o in (phi(q),phi(k),F.pad(v, (0,1), value=1.))), S)
+    numden,S = attend_chunks(*(into_chunks(o, C)
+                               for o in (phi(q),phi(k),F.pad(v, (0,1), value=1.))), S)
     numden = numden.flatten(1, 2)[:,:n].unflatten(0, (b,h))
     return safe_divide(numden[...,:-1], numden[...,-1:], positive),S.unflatten(0, (b,h))
 
@@ -224,8 +264,11 @@ def chunked_linear_attention(
     k:torch.Tensor, # Keys, (b, h, n, d)
     v:torch.Tensor, # Values, (b, h, n, dv)
     state:LinearState=None, # Sums over what came before
-    chunk_size:int=32, # Positions C in a chunk; a sequence of no more than two chunks is a single one
-    feature_map=_identity, # Applied to queries and keys, `elu1` and `F.relu` inside the tiles; nothing by default, for what is mapped already
+    # Positions C in a chunk; a sequence of no more than two chunks is a single one
+    chunk_size:int=32,
+    # Applied to queries and keys, `elu1` and `F.relu` inside the tiles; nothing by default, for
+    # what is mapped already
+    feature_map=_identity,
     positive=None, # Where features are known to be positive, for `check_denominators`
 ): # `(out, state)`
     "Causal linear attention, tile by tile and chunk by chunk"
@@ -243,21 +286,28 @@ linear_backends = {'torch': chunked_linear_attention}
 # %% ../../nbs/10_attention/02_linear.ipynb #01cab60c
 def check_denominators(
     den:torch.Tensor, # Sums of φ(q)·φ(k), (..., 1)
-    positive=None, # Where they are sums of positive numbers: True, or booleans that broadcast; None for nowhere
+    # Where they are sums of positive numbers: True, or booleans that broadcast; None for nowhere
+    positive=None,
 ):
-    "Refuse sums below zero, which only a wrong feature map gives, and positive ones that have vanished"
+    """Refuse sums below zero, which only a wrong feature map gives, and positive ones that have
+    vanished"""
     if not values_known(den): return
-    least = 1e4*torch.finfo(den.dtype).tiny # smaller products are rounded; what gradients divide by has room above them
+    # smaller products are rounded; what gradients divide by has room above them
+    least = 1e4*torch.finfo(den.dtype).tiny
     bad = den<(least if positive is True else 0)
     if isinstance(positive, torch.Tensor): bad = bad | ((den<least) & positive)
     if bad.any(): _refuse_denominators(den[bad].min().item(), den.dtype)
 
 def _refuse_denominators(value, dtype):
     "Say what is wrong with such a sum"
-    if value<0: raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}: expected a feature map whose products are '
+    if value<0:
+        raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}: expected a feature map whose '
+                         'products are '
                                  'not negative; `check_feature_map` tests yours')
-    raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}, too small for {dtype}: the positive features of queries and keys '
-                     'have vanished; normalise or scale what they are made of, or compute in float64')
+    raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}, too small for {dtype}: the positive '
+                     'features of queries and keys '
+                     'have vanished; normalise or scale what they are made of, or compute in '
+                     'float64')
 
 def seen_so_far(
     feature_map, # A callable
@@ -271,7 +321,8 @@ def seen_so_far(
     return seen if state is None else seen | (state.z>0).any(-1)[...,None,None]
 
 def safe_divide(num, den, positive=None):
-    "`num/den`, and zero with zero gradients where there was nothing to sum; refuses as `check_denominators` does"
+    """`num/den`, and zero with zero gradients where there was nothing to sum; refuses as
+    `check_denominators` does"""
     check_denominators(den, positive)
     return num / torch.where(den>0, den, 1.)
 
@@ -301,13 +352,18 @@ def map_features(
     x:torch.Tensor, # Queries or keys, (b, h, n, d)
     feature_map, # Name in `feature_maps`, or a function to non-negative features
 )->torch.Tensor: # (b, h, n, c)
-    "Features of `x`, in float32 at least; `ValueError` for a map that changes more than the width, or makes numbers that are not finite"
+    """Features of `x`, in float32 at least; `ValueError` for a map that changes more than the
+    width, or makes numbers that are not finite"""
     x = x.to(torch.promote_types(x.dtype, torch.float32))
     phi = get_feature_map(feature_map)
     f = phi(x)
-    if f.shape[:-1]!=x.shape[:-1]: raise ValueError(f'the feature map gives {tuple(f.shape)} for {tuple(x.shape)}: expected a map from (..., d) to (..., c)')
-    if phi not in (elu1,F.relu) and values_known(f) and not f.isfinite().all() and x.isfinite().all():
-        raise ValueError('the feature map gives numbers that are not finite for finite queries or keys: `check_feature_map` tests yours')
+    if f.shape[:-1]!=x.shape[:-1]:
+        raise ValueError(f'the feature map gives {tuple(f.shape)} for {tuple(x.shape)}: expected '
+                         'a map from (..., d) to (..., c)')
+    if (phi not in (elu1,F.relu) and values_known(f) and not f.isfinite().all()
+        and x.isfinite().all()):
+        raise ValueError('the feature map gives numbers that are not finite for finite queries or '
+                         'keys: `check_feature_map` tests yours')
     return f
 
 def map_keys(
@@ -316,9 +372,11 @@ def map_keys(
     feature_map, # Name in `feature_maps`, or a function to non-negative features
     mask:torch.Tensor=None, # Key mask, broadcastable to (b, h, 1, m)
 ): # `(fk, v)` in float32 at least
-    "Features of the keys, and the values, both zero where the mask is False, so that no sum sees them"
+    """Features of the keys, and the values, both zero where the mask is False, so that no sum sees
+    them"""
     real = None if mask is None else mask[:,0,0]
-    fk = map_features(hide_padding(k, real), feature_map) # padding has features too, even that of zeros
+    # padding has features too, even that of zeros
+    fk = map_features(hide_padding(k, real), feature_map)
     v = v.to(torch.promote_types(v.dtype, torch.float32))
     return hide_padding(fk, real),hide_padding(v, real)
 
@@ -353,7 +411,9 @@ def read_context(
     feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
 )->torch.Tensor: # (b, h, n, dv), zero where the context is empty
     "Linear attention from queries to a context"
-    if state.S.shape[:2]!=q.shape[:2]: raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the queries have {tuple(q.shape)}: batch and heads must agree')
+    if state.S.shape[:2]!=q.shape[:2]:
+        raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the queries have '
+                         f'{tuple(q.shape)}: batch and heads must agree')
     with torch.autocast(q.device.type, enabled=False):
         fq = map_features(q, feature_map)
         state = cast_state(state, fq.dtype)
@@ -364,7 +424,9 @@ def read_context(
 
 def check_width(state, f):
     "Refuse a state that was made with another number of features"
-    if state.S.shape[2]!=f.shape[-1]: raise ValueError(f'the state has {state.S.shape[2]} features a head, queries and keys have {f.shape[-1]}: expected the same feature map')
+    if state.S.shape[2]!=f.shape[-1]:
+        raise ValueError(f'the state has {state.S.shape[2]} features a head, queries and keys '
+                         f'have {f.shape[-1]}: expected the same feature map')
 
 # %% ../../nbs/10_attention/02_linear.ipynb #449496a5
 def linear_attention(
@@ -377,23 +439,36 @@ def linear_attention(
     mask:torch.Tensor=None, # Key mask (b, m), True for real keys; no other mask factorises
     state:LinearState=None, # Sums over what came before; needs causal=True
     chunk_size:int=32, # Positions in a chunk; the result depends on it only in its last digits
-    backend:str='torch', # What computes the causal form: 'torch', or 'fla' for the GPU kernels of another package
-): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless causal
+    # What computes the causal form: 'torch', or 'fla' for the GPU kernels of another package
+    backend:str='torch',
+# `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless
+# causal
+):
     "Linear attention (Katharopoulos et al. 2020), linear in time and memory"
-    check_qkv(q, k, v); check_int('chunk_size', chunk_size); check_choice('backend', backend, linear_backends)
-    if causal and q.shape[2]!=k.shape[2]: raise ValueError(f'causal linear attention of {q.shape[2]} queries over {k.shape[2]} keys: expected as many keys as queries')
+    check_qkv(q, k, v)
+    check_int('chunk_size', chunk_size)
+    check_choice('backend', backend, linear_backends)
+    if causal and q.shape[2]!=k.shape[2]:
+        raise ValueError(f'causal linear attention of {q.shape[2]} queries over {k.shape[2]} '
+                         'keys: expected as many keys as queries')
     if state is not None: check_state(state, k, v, causal)
-    if backend!='torch' and not causal: raise ValueError(f'backend={backend!r}: it computes the causal form only; leave it out')
-    if not causal: return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask), feature_map=feature_map),None
+    if backend!='torch' and not causal:
+        raise ValueError(f'backend={backend!r}: it computes the causal form only; leave it out')
+    if not causal:
+        return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask),
+                            feature_map=feature_map),None
     mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
     with torch.autocast(q.device.type, enabled=False):
         state = cast_state(state, torch.promote_types(k.dtype, torch.float32))
-        phi,attend = get_feature_map(feature_map),linear_backends[backend]
+        phi = get_feature_map(feature_map)
+        attend = linear_backends[backend]
         seen = seen_so_far(phi, mask, state)
-        inside = phi in (elu1,F.relu) and mask is None and q.shape[2]>1 # maps that the tiles can apply
+        # maps that the tiles can apply
+        inside = phi in (elu1,F.relu) and mask is None and q.shape[2]>1
         if inside and state is not None: check_width(state, q)
         if inside: return attend(q, k, v, state, chunk_size, phi, seen)
-        fq,(fk,fv) = map_features(hide_padding(q, None if mask is None else mask[:,0,0]), phi),map_keys(k, v, phi, mask)
+        fq = map_features(hide_padding(q, None if mask is None else mask[:,0,0]), phi)
+        (fk,fv) = map_keys(k, v, phi, mask)
         if state is not None: check_width(state, fq)
         if q.shape[2]==1: out,state = linear_step(fq, fk, fv, state, seen)
         elif q.shape[2]==0: out = fv
@@ -409,10 +484,15 @@ def check_state(
 ):
     "Refuse a state that does not belong to this batch, or would lose what it sums"
     if not causal: raise ValueError('a state needs causal=True')
-    if not isinstance(state, LinearState): raise ValueError(f'the state is a {type(state).__name__}: expected the `LinearState` of an earlier call')
-    if state.z.shape!=state.S.shape[:-1]: raise ValueError(f'the state has S of shape {tuple(state.S.shape)} and z of {tuple(state.z.shape)}: expected (b, h, c, dv) and (b, h, c)')
+    if not isinstance(state, LinearState):
+        raise ValueError(f'the state is a {type(state).__name__}: expected the `LinearState` of '
+                         'an earlier call')
+    if state.z.shape!=state.S.shape[:-1]:
+        raise ValueError(f'the state has S of shape {tuple(state.S.shape)} and z of '
+                         f'{tuple(state.z.shape)}: expected (b, h, c, dv) and (b, h, c)')
     if state.S.shape[:2]!=k.shape[:2] or state.S.shape[-1]!=v.shape[-1]:
-        raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the values have {tuple(v.shape)}: batch, heads and width must agree')
+        raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the values have '
+                         f'{tuple(v.shape)}: batch, heads and width must agree')
 
 # %% ../../nbs/10_attention/02_linear.ipynb #80fdbfab
 @register_attention('linear', reads_context=True)
@@ -422,13 +502,16 @@ class LinearAttention(QKVAttention):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads; fewer and wider heads can separate more positions
-        feature_map='elu1', # Name in `feature_maps`, a function or module to non-negative features, or a class to build one from (d_head, n_heads)
+        # Name in `feature_maps`, a function or module to non-negative features, or a class to build
+        # one from (d_head, n_heads)
+        feature_map='elu1',
         chunk_size:int=32, # Positions in a chunk of the parallel form, as in `linear_attention`
         backend:str='torch', # What computes the causal form, as in `linear_attention`
         **kwargs, # `d_head`, `causal`, `bias` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        self.feature_map,self.chunk_size = get_feature_map(feature_map, self.d_head, self.n_heads),check_int('chunk_size', chunk_size)
+        self.feature_map = get_feature_map(feature_map, self.d_head, self.n_heads)
+        self.chunk_size = check_int('chunk_size', chunk_size)
         self.backend = check_choice('backend', backend, linear_backends)
         self.options = dict(feature_map=self.feature_map, chunk_size=chunk_size, backend=backend)
 
@@ -438,7 +521,8 @@ class LinearAttention(QKVAttention):
 
     def prepare(self, context, mask=None):
         "The sums over the context"
-        return sum_context(*self.keys_values(real_context(context, mask)), feature_map=self.feature_map, mask=mask)
+        return sum_context(*self.keys_values(real_context(context, mask)),
+                           feature_map=self.feature_map, mask=mask)
 
     def read(self, q, state):
         "Call `read_context`"

@@ -30,7 +30,9 @@ class LocalState(NamedTuple):
     "What local attention remembers: as many past positions as the window reaches back, always"
     k:torch.Tensor # Keys, (b, h, r, d)
     v:torch.Tensor # Values, (b, h, r, dv)
-    real:torch.Tensor=None # (b, r), False for padding and for what lies before the beginning; None while everything is real
+    # (b, r), False for padding and for what lies before the beginning; None while everything is
+    # real
+    real:torch.Tensor=None
 
 def empty_local_state(
     k:torch.Tensor, # Keys, (b, h, n, d)
@@ -39,7 +41,8 @@ def empty_local_state(
 )->LocalState:
     "The state before the first position"
     b,h,_,d = k.shape
-    return LocalState(k.new_zeros(b, h, reach, d), v.new_zeros(b, h, reach, v.shape[-1]), k.new_zeros(b, reach, dtype=torch.bool))
+    return LocalState(k.new_zeros(b, h, reach, d), v.new_zeros(b, h, reach, v.shape[-1]),
+                      k.new_zeros(b, reach, dtype=torch.bool))
 
 # %% ../../nbs/10_attention/04_local.ipynb #14fb0f8b
 def into_tiles(
@@ -60,7 +63,8 @@ def toeplitz(
     "Matrices whose rows are one vector, shifted by one place from row to row"
     u = F.pad(u, (0,1))
     h,L = u.shape
-    return u.unsqueeze(1).expand(h, rows, L).reshape(h, -1)[:,:rows*(L-1)].view(h, rows, L-1)[:,:,rows-1:]
+    return u.unsqueeze(1).expand(h, rows, L).reshape(h, -1)[:,:rows*(L-1)].view(h, rows,
+            L-1)[:,:,rows-1:]
 
 # %% ../../nbs/10_attention/04_local.ipynb #8a4b9c83
 def tile_bias(
@@ -70,9 +74,11 @@ def tile_bias(
     before:int, # Keys in front of the tile's own
     cols:int, # Keys in all
 )->torch.Tensor: # (h, rows, cols)
-    "The bias of a tile, with zeros outside the window; entry (a, c) belongs to the distance a+before-c"
+    """The bias of a tile, with zeros outside the window; entry (a, c) belongs to the distance
+    a+before-c"""
     last = first+bias.shape[1]-1
-    # from the upper right corner's neighbour to the left: distances before+rows-1, ..., before-cols+1
+    # from the upper right corner's neighbour to the left: distances before+rows-1, ...,
+    # before-cols+1
     return toeplitz(F.pad(bias.flip(-1), (before+rows-1-last, first+cols-1-before)), rows)
 
 # %% ../../nbs/10_attention/04_local.ipynb #59f9f7e6
@@ -82,13 +88,16 @@ def local_attention(
     v:torch.Tensor, # Values, (b, h, n, dv)
     *,
     window:int, # W: how many keys a causal position sees
-    bias:torch.Tensor=None, # Added to the scores by distance, (h, number of distances), in the order of `window_distances`
+    # Added to the scores by distance, (h, number of distances), in the order of `window_distances`
+    bias:torch.Tensor=None,
     mask:torch.Tensor=None, # Key mask (b, n), True for real positions
     scale:float=None, # Factor of q·k; default 1/sqrt(d)
     causal:bool=True, # Only the past? Otherwise the window reaches as far to the right
     include_self:bool=True, # Does a position see itself? If not, a causal one sees W earlier ones
     state:LocalState=None, # The positions before these; needs causal=True
-): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless causal
+# `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless
+# causal
+):
     "Sliding-window attention, linear in the number of positions"
     first,last = check_local(q, k, v, window, bias, mask, causal, include_self, state)
     q,k,v = (hide_padding(o, mask) for o in (q,k,v))
@@ -96,14 +105,18 @@ def local_attention(
     if causal:
         longer = extend_local(empty_local_state(k, v, last) if state is None else state, k, v, mask)
         if state is not None: k,v,real = longer
-        state = LocalState(*(None if o is None else o.narrow(i, n, last).clone() for o,i in zip(longer, (2,2,1)))) # views would keep all of it in memory
+        # views would keep all of it in memory
+        state = LocalState(*(None if o is None else o.narrow(i, n, last).clone() for o,
+                             i in zip(longer, (2,2,1))))
     if n==0: return v[:,:,:0],state
-    return attend_tiles(q, k, v, real, bias, first, last, max(window, 16), causal, include_self, scale),state
+    return attend_tiles(q, k, v, real, bias, first, last, max(window, 16), causal, include_self,
+                        scale),state
 
 def extend_local(past, k, v, mask):
     "The positions of a state and those after them"
     past = cast_state(past, k.dtype)
-    real = None if past.real is None and mask is None else torch.cat([all_real(past.real, past.k),all_real(mask, k)], 1)
+    real = None if past.real is None and mask is None else torch.cat([all_real(past.real, past.k),
+                                                                      all_real(mask, k)], 1)
     return LocalState(torch.cat([past.k,k], 2), torch.cat([past.v,v], 2), real)
 
 def all_real(real, k):
@@ -112,17 +125,24 @@ def all_real(real, k):
 
 # %% ../../nbs/10_attention/04_local.ipynb #77328b60
 def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, scale):
-    "Local attention of n queries in tiles; the keys are as many, after those of the past if there are any"
+    """Local attention of n queries in tiles; the keys are as many, after those of the past if there
+    are any"""
     n = q.shape[2]
-    if real is None and not (causal and k.shape[2]-n>=last): real = all_real(real, k) # without a complete past, tiles reach beyond the keys
-    q,k,v,real,before = cut_tiles(q, k, v, None if real is None else real[:,None,:,None], size, causal)
+    # without a complete past, tiles reach beyond the keys
+    if real is None and not (causal and k.shape[2]-n>=last): real = all_real(real, k)
+    q,k,v,real,before = cut_tiles(q, k, v, None if real is None else real[:,None,:,None], size,
+                                  causal)
     rows,cols = q.shape[2],k.shape[2]
-    distance = torch.arange(rows, device=q.device)[:,None]+before - torch.arange(cols, device=q.device)
+    distance = torch.arange(rows, device=q.device)[:,None]+before - torch.arange(cols,
+            device=q.device)
     allowed = (distance>=first) & (distance<=last)
     if not include_self: allowed = allowed & (distance!=0)
     if real is not None: allowed = allowed & real.transpose(-1,-2)
-    if bias is not None: allowed = tile_bias(bias, first, rows, before, cols)[None].masked_fill(~allowed, -torch.inf)
-    if allowed.requires_grad and real is None: out = (scaled(q, scale) @ k.transpose(-1,-2)).add(allowed).softmax(-1) @ v # the fused kernel has no gradient for a bias, and no row is empty
+    if bias is not None:
+        allowed = tile_bias(bias, first, rows, before, cols)[None].masked_fill(~allowed, -torch.inf)
+    # the fused kernel has no gradient for a bias, and no row is empty
+    if allowed.requires_grad and real is None:
+        out = (scaled(q, scale) @ k.transpose(-1,-2)).add(allowed).softmax(-1) @ v
     else: out = sdpa(q, k, v, attn_mask=allowed, scale=scale)
     return out.unflatten(0, (-1,-(-n//rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
 
@@ -131,12 +151,15 @@ def scaled(q, scale):
     return q if scale==1 else q*(q.shape[-1]**-.5 if scale is None else scale)
 
 def cut_tiles(q, k, v, real, size, causal):
-    "Tiles of queries, of the keys and values that they may see, of which are real; and the number of keys before a tile's own"
-    n,before = q.shape[2],k.shape[2]-q.shape[2]
+    """Tiles of queries, of the keys and values that they may see, of which are real; and the number
+    of keys before a tile's own"""
+    n = q.shape[2]
+    before = k.shape[2]-q.shape[2]
     if n<=size: return q,k,v,real,before
     end = -n%size
     pad = (0,0,size-before,end if causal else end+size)
-    k,v,real = (None if o is None else into_tiles(F.pad(o, pad), size, 2 if causal else 3) for o in (k,v,real))
+    k,v,real = (None if o is None else into_tiles(F.pad(o, pad), size, 2 if causal else 3)
+                for o in (k,v,real))
     return into_tiles(F.pad(q, (0,0,0,end)), size),k,v,real,size
 
 # %% ../../nbs/10_attention/04_local.ipynb #db42ae1f
@@ -144,17 +167,22 @@ def check_local(q, k, v, window, bias, mask, causal, include_self, state):
     "Refuse what does not fit together, and return the distances of the window"
     check_qkv(q, k, v)
     if q.shape[2]!=k.shape[2]:
-        raise ValueError(f'local attention of {q.shape[2]} queries over {k.shape[2]} keys: distances need one sequence, so expected as many keys as queries')
+        raise ValueError(f'local attention of {q.shape[2]} queries over {k.shape[2]} keys: '
+                         'distances need one sequence, so expected as many keys as queries')
     check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
     first,last = window_distances(window, causal, include_self)
     if bias is not None and tuple(bias.shape)!=(q.shape[1],last-first+1):
-        raise ValueError(f'bias has shape {tuple(bias.shape)}: expected {(q.shape[1],last-first+1)}, a number for every head and for each distance from {first} to {last}')
+        raise ValueError(f'bias has shape {tuple(bias.shape)}: expected '
+                         f'{(q.shape[1],last-first+1)}, a number for every head and for each '
+                         f'distance from {first} to {last}')
     if state is None: return first,last
     if not causal: raise ValueError('a state needs causal=True')
     for name,old,new in (('keys',state.k,k), ('values',state.v,v)):
         expected = (*new.shape[:2],last,new.shape[3])
         if tuple(old.shape)!=expected:
-            raise ValueError(f'the state holds {name} of shape {tuple(old.shape)}: expected {expected}, which is the same batch, heads, width, and the {last} positions that a window of {window} reaches back')
+            raise ValueError(f'the state holds {name} of shape {tuple(old.shape)}: expected '
+                             f'{expected}, which is the same batch, heads, width, and the {last} '
+                             f'positions that a window of {window} reaches back')
     return first,last
 
 # %% ../../nbs/10_attention/04_local.ipynb #6c966960
@@ -170,17 +198,22 @@ class LocalAttention(QKVAttention):
         **kwargs, # `d_head`, `causal`, `bias`, `max_len` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        self.window,self.include_self = check_int('window', window),include_self
+        self.window = check_int('window', window)
+        self.include_self = include_self
         self.options = dict(window=window, include_self=include_self)
 
     def check(self, x, state, context):
         "Also refuse a context, which has no distance from `x`"
         if context is not None:
-            raise ValueError('local attention has no use for a context: a window needs distances, and the positions of a context have none from those of x; use softmax or linear attention')
+            raise ValueError('local attention has no use for a context: a window needs distances, '
+                             'and the positions of a context have none from those of x; use '
+                             'softmax or linear attention')
         super().check(x, state, context)
 
     def attend(self, q, k, v, state, mask):
         "Call `local_attention`"
-        return local_attention(q, k, v, window=self.window, include_self=self.include_self, causal=self.causal, mask=mask, state=state)
+        return local_attention(q, k, v, window=self.window, include_self=self.include_self,
+                               causal=self.causal, mask=mask, state=state)
 
-    def extra_repr(self): return f'{super().extra_repr()}, window={self.window}, include_self={self.include_self}'
+    def extra_repr(self):
+        return f'{super().extra_repr()}, window={self.window}, include_self={self.include_self}'

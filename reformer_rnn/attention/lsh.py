@@ -16,7 +16,8 @@ import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
 
-from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,discrete_choice,hide_padding,
+from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
+                               discrete_choice,hide_padding,
                                in_transform,ordinary_only)
 from .layer import real_context,register_attention,sdpa
 from .softmax import SharedQKAttention,unit_keys
@@ -27,9 +28,12 @@ def bucket_factors(
 )->tuple:
     "Bucket counts as a tuple; `ValueError` unless all are even"
     factors = n_buckets if isinstance(n_buckets, (tuple,list)) else (n_buckets,)
-    if not factors: raise ValueError('n_buckets is empty: expected an even number, or a tuple of them')
+    if not factors:
+        raise ValueError('n_buckets is empty: expected an even number, or a tuple of them')
     for o in factors:
-        if check_int('n_buckets', o)%2: raise ValueError(f'n_buckets={n_buckets}: expected even numbers, since every direction comes with its opposite')
+        if check_int('n_buckets', o)%2:
+            raise ValueError(f'n_buckets={n_buckets}: expected even numbers, since every '
+                             'direction comes with its opposite')
     return tuple(factors)
 
 def draw_rotations(
@@ -37,11 +41,13 @@ def draw_rotations(
     n_heads:int, # Heads h
     d_head:int, # Width d of a head
     n_buckets:int, # Buckets b in a round, even, or a tuple of even factors of it
-    generator:torch.Generator=None, # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
+    # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
+    generator:torch.Generator=None,
     **kwargs, # `device`, `dtype`
 )->torch.Tensor: # (R, h, d, b/2), or half the sum of the factors in place of b/2
     "Draw the random directions of every round and head"
-    return torch.randn(check_int('n_hashes', n_hashes), n_heads, d_head, sum(bucket_factors(n_buckets))//2, generator=generator, **kwargs)
+    return torch.randn(check_int('n_hashes', n_hashes), n_heads, d_head,
+                       sum(bucket_factors(n_buckets))//2, generator=generator, **kwargs)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #21592c76
 @torch.no_grad()
@@ -53,7 +59,8 @@ def hash_buckets(
     "Hash by the nearest of the random directions and their opposites"
     factors = bucket_factors(2*rotations.shape[-1] if n_buckets is None else n_buckets)
     buckets,base = 0,1
-    with torch.autocast(x.device.type, enabled=False): projected = torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype))
+    with torch.autocast(x.device.type, enabled=False):
+        projected = torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype))
     for xR,b in zip(projected.split([b//2 for b in factors], -1), factors):
         nearest = xR.abs().argmax(-1, keepdim=True)
         buckets = buckets + base*(nearest+(xR.gather(-1, nearest)<0)*(b//2)).squeeze(-1)
@@ -82,8 +89,11 @@ def as_sorted(
     first:torch.Tensor, # First place that a position sees, one number a query
     last:torch.Tensor, # The place after the last one that it sees
 )->SortedRounds:
-    "Write ranges of places as middle and reach, exact in float32 below 2^23 places; `ValueError` for longer sequences"
-    if order.shape[-1]>=2**23: raise ValueError(f'{order.shape[-1]} positions: expected fewer than {2**23} in one sequence')
+    """Write ranges of places as middle and reach, exact in float32 below 2^23 places; `ValueError`
+    for longer sequences"""
+    if order.shape[-1]>=2**23:
+        raise ValueError(f'{order.shape[-1]} positions: expected fewer than {2**23} in one '
+                         'sequence')
     return SortedRounds(order, place, (first+last-1).float()/2, (last-first).float()/2)
 
 _PADDING = 2**31 # a bucket after all others
@@ -91,13 +101,15 @@ _PADDING = 2**31 # a bucket after all others
 def sort_positions(
     buckets:torch.Tensor, # (b, h, R, n)
     real:torch.Tensor, # Which positions are not padding, (b, n)
-): # `(order, place, begin, end)`, each (b, h, R, n); a position's bucket takes the places [begin, end)
+# `(order, place, begin, end)`, each (b, h, R, n); a position's bucket takes the places [begin, end)
+):
     "Sort positions by bucket, and within a bucket by position, padding last"
     buckets = torch.where(real[:,None,None], buckets, _PADDING)
     positions = torch.arange(buckets.shape[-1], device=buckets.device)
     order = (buckets*len(positions)+positions).argsort(-1)
     place = torch.empty_like(order).scatter_(-1, order, positions.expand_as(order))
-    return order,place,*(torch.searchsorted(buckets.gather(-1, order), buckets, right=right) for right in (False,True))
+    return order,place,*(torch.searchsorted(buckets.gather(-1, order), buckets, right=right)
+                         for right in (False,True))
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #201c8094
 @torch.no_grad()
@@ -117,32 +129,41 @@ def sort_rounds(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #782407c4
 class _Block:
-    """Some heads of some sequences, and the array in which their sorted positions lie: for each head in turn empty places, its n positions, and what fills its last tile.
+    """Some heads of some sequences, and the array in which their sorted positions lie: for each head
+    in turn empty places, its n positions, and what fills its last tile.
     A table has one row for each position and head in the order (b, n, h)."""
     def __init__(self, x, batch, heads, bucket_size, window):
         _,h,n,_ = x.shape
-        self.t,back = (bucket_size,bucket_size) if window=='chunk' else (min(bucket_size, 32),bucket_size-1)
-        self.empty = -(-back//self.t) # tiles before a head's first place, so that its first queries have something to look back on
+        self.t,back = (bucket_size,bucket_size) if window=='chunk' else (min(bucket_size, 32),
+                bucket_size-1)
+        # tiles before a head's first place, so that its first queries have something to look back
+        # on
+        self.empty = -(-back//self.t)
         self.pad = (self.empty*self.t,-n%self.t) # places before and after the positions of a head
         self.window = self.pad[0]+self.t # keys of a tile
         self.at = batch,slice(None),heads # this block in a tensor (b, n, h, ...)
         i,j = (torch.arange(o.start, o.stop, device=x.device) for o in (batch,heads))
-        self.n_heads,self.rows = h,h*n*i[:,None,None]+j[:,None] # row of position 0 of every head in a table
-        self.targets = (n+sum(self.pad))*torch.arange(len(i)*len(j), device=x.device).view(len(i), len(j), 1)
+        self.n_heads = h
+        self.rows = h*n*i[:,None,None]+j[:,None] # row of position 0 of every head in a table
+        self.targets = (n+sum(self.pad))*torch.arange(len(i)*len(j), device=x.device).view(len(i),
+                len(j), 1)
 
     def of(self, x): return x[self.at[0],self.at[2]] # this block in a tensor (b, h, ...)
-    def spread(self, x, fill=0): return F.pad(x, self.pad, value=fill).flatten() # (heads, n) -> places of the array
+    # (heads, n) -> places of the array
+    def spread(self, x, fill=0): return F.pad(x, self.pad, value=fill).flatten()
     def queries(self, x): return x.unflatten(0, (-1,self.t))[self.empty:] # (tiles, t, ...)
     def keys(self, x): return x.unfold(0, self.window, self.t) # (tiles, ..., window), a view
 
 def _blocks(x, bucket_size, window):
     "Cut batch and heads into blocks whose scores stay in cache"
     b,h,n,_ = x.shape
-    m = min(bucket_size, n) # a shorter sequence is one chunk, in which everything of a bucket is seen
+    # a shorter sequence is one chunk, in which everything of a bucket is seen
+    m = min(bucket_size, n)
     fit = (2**20 if x.device.type=='cpu' else 2**26)//(2*n*m)
     batches,heads = max(1, fit//h),min(h, max(1, fit))
     for i in range(0, b, batches):
-        for j in range(0, h, heads): yield _Block(x, slice(i, min(b, i+batches)), slice(j, min(h, j+heads)), m, window)
+        for j in range(0, h, heads):
+            yield _Block(x, slice(i, min(b, i+batches)), slice(j, min(h, j+heads)), m, window)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #af3f7fbe
 _HIDDEN,_ALONE = -1e30,-1e29
@@ -151,35 +172,43 @@ class _Round:
     "One round of a block: where its rows come from, where they go, and who sees whom"
     def __init__(self, block, rounds, r):
         order = block.of(rounds.order)[:,:,r]
-        self.block,self.rows = block,block.spread(block.rows+block.n_heads*order)
+        self.block = block
+        self.rows = block.spread(block.rows+block.n_heads*order)
         self.targets = (block.targets+block.of(rounds.place)[:,:,r]).transpose(1,2).flatten()
-        self.ranges = [[block.spread(block.of(o)[:,:,e].gather(-1, order).float(), -1) for o in rounds[1:]] for e in (r,*range(r))]
+        self.ranges = [[block.spread(block.of(o)[:,:,e].gather(-1, order).float(), -1)
+                        for o in rounds[1:]] for e in (r,*range(r))]
 
     def sort(self, *tables, dtype): return [o.index_select(0, self.rows).to(dtype) for o in tables]
-    def unsort(self, x, offset=0): return x.index_select(0, self.targets+offset) # rows in the order (b, n, h) again
+    # rows in the order (b, n, h) again
+    def unsort(self, x, offset=0): return x.index_select(0, self.targets+offset)
 
     def scores(self, q, k, causal):
         "Scores of every tile, the pairs that do not count at -5e29 or below"
         block = self.block
         s = torch.bmm(block.queries(q), block.keys(k))
         for e,(place,middle,reach) in enumerate(self.ranges):
-            beyond = (block.keys(place).unsqueeze(1)-block.queries(middle).unsqueeze(-1)).abs_().sub_(block.queries(reach).unsqueeze(-1))
+            away = block.keys(place).unsqueeze(1)-block.queries(middle).unsqueeze(-1)
+            beyond = away.abs_().sub_(block.queries(reach).unsqueeze(-1))
             if e==0: s.add_(beyond.clamp_(min=0), alpha=_HIDDEN)
             else: s.add_(beyond.clamp_(max=0), alpha=-_HIDDEN)
         if not causal: s.diagonal(block.pad[0], -2, -1).fill_(_HIDDEN)
         return s
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2aacc1b3
-def _table(x): return x.transpose(1,2).reshape(-1, x.shape[-1]) # (b, h, n, d) -> rows (b·n·h, d), the layout of projections
+# (b, h, n, d) -> rows (b·n·h, d), the layout of projections
+def _table(x): return x.transpose(1,2).reshape(-1, x.shape[-1])
 
 def _attend(q, k, v, rounds, bucket_size, window, causal, scale):
     "Output, its log-sum-exp and that of every round"
-    (b,h,n,_),wide = q.shape,torch.promote_types(q.dtype, torch.float32)
+    (b,h,n,_) = q.shape
+    wide = torch.promote_types(q.dtype, torch.float32)
     tables = _table(q),_table(k*scale),_table(v)
-    out,(total,*parts) = v.new_empty(b, n, h, v.shape[-1]),v.new_empty(1+rounds.order.shape[2], b, n, h, dtype=wide)
+    out = v.new_empty(b, n, h, v.shape[-1])
+    (total,*parts) = v.new_empty(1+rounds.order.shape[2], b, n, h, dtype=wide)
     for block in _blocks(q, bucket_size, window):
         o = v.transpose(1,2)[block.at].to(wide)
-        shape,o = o.shape[:3],o.reshape(-1, o.shape[-1]).clone()
+        shape = o.shape[:3]
+        o = o.reshape(-1, o.shape[-1]).clone()
         logsum = o.new_full((len(o),), _ALONE)
         for r,part in enumerate(parts):
             turn = _Round(block, rounds, r)
@@ -187,9 +216,12 @@ def _attend(q, k, v, rounds, bucket_size, window, causal, scale):
             s = turn.scores(qs, ks, causal)
             p = s.softmax(-1)
             new = turn.unsort((s.amax(-1)-p.amax(-1).log_()).flatten())
-            o.lerp_(turn.unsort(torch.bmm(p, block.keys(vs).mT).flatten(0, 1)), (new-logsum).sigmoid_().unsqueeze(-1))
-            logsum,part[block.at] = torch.logaddexp(logsum, new),new.view(shape)
-        out[block.at],total[block.at] = o.view(*shape, -1).to(out.dtype),logsum.view(shape)
+            o.lerp_(turn.unsort(torch.bmm(p, block.keys(vs).mT).flatten(0, 1)),
+                    (new-logsum).sigmoid_().unsqueeze(-1))
+            logsum = torch.logaddexp(logsum, new)
+            part[block.at] = new.view(shape)
+        out[block.at] = o.view(*shape, -1).to(out.dtype)
+        total[block.at] = logsum.view(shape)
     return out.transpose(1,2),total,*parts
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #25e1b771
@@ -203,20 +235,26 @@ def _attend_backward(g, q, k, v, rounds, out, total, parts, bucket_size, window,
     "Gradients of q, k and v"
     tables = _table(q),_table(k*scale),_table(v),_table(g)
     along = (tables[3]*_table(out)).sum(-1, dtype=total.dtype)
-    grads = [torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format) for x in (q,k,v)]
+    grads = [torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format)
+             for x in (q,k,v)]
     for block in _blocks(q, bucket_size, window):
         logsum,sums = total[block.at],None
         for r,part in enumerate(parts):
             turn = _Round(block, rounds, r)
             qs,ks,vs,gs = turn.sort(*tables, dtype=total.dtype)
-            share = block.spread((part[block.at]-logsum).exp().transpose(1,2).gather(-1, block.of(rounds.order)[:,:,r]))
-            p,gs = turn.scores(qs, ks, causal).softmax(-1),block.queries(gs.mul_(share.unsqueeze(-1)))
-            ds = torch.bmm(gs, block.keys(vs)).sub_(block.queries(along.index_select(0, turn.rows)*share).unsqueeze(-1)).mul_(p)
-            new = (turn.unsort(torch.bmm(ds, block.keys(ks).mT).flatten(0, 1)), turn.unsort(_sum_overlapping(block, ds, block.queries(qs)), block.pad[0]),
+            share = block.spread((part[block.at]-logsum).exp().transpose(1,2).gather(-1,
+                    block.of(rounds.order)[:,:,r]))
+            p = turn.scores(qs, ks, causal).softmax(-1)
+            gs = block.queries(gs.mul_(share.unsqueeze(-1)))
+            ds = torch.bmm(gs, block.keys(vs)).sub_(block.queries(along.index_select(0,
+                    turn.rows)*share).unsqueeze(-1)).mul_(p)
+            new = (turn.unsort(torch.bmm(ds, block.keys(ks).mT).flatten(0, 1)),
+                   turn.unsort(_sum_overlapping(block, ds, block.queries(qs)), block.pad[0]),
                    turn.unsort(_sum_overlapping(block, p, gs), block.pad[0]))
             sums = new if sums is None else [a.add_(x) for a,x in zip(sums, new)]
         sums[1].mul_(scale)
-        sums[2].addcmul_(g.transpose(1,2)[block.at].reshape(sums[2].shape).to(sums[2].dtype), (_ALONE-logsum).exp().view(-1, 1))
+        sums[2].addcmul_(g.transpose(1,2)[block.at].reshape(sums[2].shape).to(sums[2].dtype),
+                         (_ALONE-logsum).exp().view(-1, 1))
         for whole,o in zip(grads, sums): whole[block.at] = o.view(*logsum.shape, -1).to(whole.dtype)
     return [o.transpose(1,2) for o in grads]
 
@@ -225,17 +263,22 @@ class _HashedAttention(torch.autograd.Function):
     "Softmax attention over what the sorted rounds show, with its gradient by recomputation"
     @staticmethod
     def forward(ctx, q, k, v, options, *rounds):
-        with torch.autocast(q.device.type, enabled=False): out,*sums = _attend(q, k, v, SortedRounds(*rounds), *options)
+        with torch.autocast(q.device.type, enabled=False):
+            out,*sums = _attend(q, k, v, SortedRounds(*rounds), *options)
         ctx.save_for_backward(q, k, v, *rounds, out, *sums)
         ctx.options = options
         return out
 
     @staticmethod
     def backward(ctx, g):
-        if torch.is_grad_enabled(): raise RuntimeError('LSH attention has a first derivative only: call backward or grad without create_graph=True')
+        if torch.is_grad_enabled():
+            raise RuntimeError('LSH attention has a first derivative only: call backward or grad '
+                               'without create_graph=True')
         q,k,v,*rest = ctx.saved_tensors
-        rounds,(out,total,*parts) = SortedRounds(*rest[:4]),rest[4:]
-        with torch.autocast(q.device.type, enabled=False): grads = _attend_backward(g, q, k, v, rounds, out, total, parts, *ctx.options)
+        rounds = SortedRounds(*rest[:4])
+        (out,total,*parts) = rest[4:]
+        with torch.autocast(q.device.type, enabled=False):
+            grads = _attend_backward(g, q, k, v, rounds, out, total, parts, *ctx.options)
         return *grads,*[None]*5
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #81065fbd
@@ -243,7 +286,8 @@ class LSHState(NamedTuple):
     "What hashed attention remembers"
     k:torch.Tensor # Unit keys, (b, h, keys, d)
     v:torch.Tensor # Values, (b, h, keys, dv)
-    buckets:torch.Tensor # Bucket of every key in every round, (b, h, R, keys); None asks to hash the keys again
+    # Bucket of every key in every round, (b, h, R, keys); None asks to hash the keys again
+    buckets:torch.Tensor
     real:torch.Tensor # False for padding, (b, keys)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #30af6530
@@ -266,7 +310,9 @@ def bucket_tiles(
     buckets:torch.Tensor, # Buckets of the queries in one round, (b, h, n)
     n_buckets:int, # Number of buckets
     t:int, # Queries in a tile
-): # `(slot, bucket)`: where each query stands, (b, h, n), in tiles of t slots; and the bucket of every tile, (b, h, tiles)
+# `(slot, bucket)`: where each query stands, (b, h, n), in tiles of t slots; and the bucket of every
+# tile, (b, h, tiles)
+):
     "Put queries into tiles that do not cross buckets"
     n = buckets.shape[-1]
     in_order,order = buckets.sort(dim=-1, stable=True)
@@ -276,7 +322,8 @@ def bucket_tiles(
     before = tiles.cumsum(-1)-tiles # tiles of earlier buckets
     rank = torch.arange(n, device=buckets.device)-begin.gather(-1, in_order)
     slot = torch.empty_like(order).scatter_(-1, order, before.gather(-1, in_order)*t+rank)
-    numbers = torch.arange(n//t+min(n, n_buckets), device=buckets.device).expand(*buckets.shape[:2], -1).contiguous()
+    numbers = torch.arange(n//t+min(n, n_buckets),
+                           device=buckets.device).expand(*buckets.shape[:2], -1).contiguous()
     return slot,torch.searchsorted(before, numbers, right=True)-1
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #89001193
@@ -289,30 +336,41 @@ def attend_context(
     scale:float, # Factor of q·k
 )->torch.Tensor: # (b, h, n, dv), zero where no round shows anything
     "Attention to the last m keys of the query's bucket, exact over the union of all rounds"
-    n,m,t = q.shape[2],min(bucket_size, state.k.shape[2]),min(bucket_size, 32)
+    n = q.shape[2]
+    m = min(bucket_size, state.k.shape[2])
+    t = min(bucket_size, 32)
     if not n*m: return q.new_zeros(*q.shape[:3], state.v.shape[-1])
-    rows = lambda x,i: x.gather(2, i.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1])) if x.ndim==4 else x.gather(2, i)
+    rows = lambda x,i: x.gather(2,
+                                i.unsqueeze(-1).expand(-1, -1, -1,
+                                                       x.shape[-1])) if x.ndim==4 else x.gather(2,
+                                                               i)
     order,place,*_ = sort_positions(state.buckets, state.real)
     in_order = torch.where(state.real[:,None,None], state.buckets, _PADDING).gather(-1, order)
     ends = lambda x: (torch.searchsorted(in_order, x, right=right) for right in (False,True))
     begin,last = ends(buckets.contiguous())
     seen = as_sorted(order, place, torch.maximum(begin, last-m), last)
-    out,logsum = q.new_zeros(*q.shape[:3], state.v.shape[-1]),q.new_full(q.shape[:3], _ALONE, dtype=torch.promote_types(q.dtype, torch.float32))
+    out = q.new_zeros(*q.shape[:3], state.v.shape[-1])
+    logsum = q.new_full(q.shape[:3], _ALONE, dtype=torch.promote_types(q.dtype, torch.float32))
     for r in range(buckets.shape[2]):
         slot,bucket = bucket_tiles(buckets[:,:,r], n_buckets, t)
-        source = slot.new_zeros(*slot.shape[:2], bucket.shape[-1]*t).scatter_(-1, slot, torch.arange(n, device=q.device).expand_as(slot))
+        source = slot.new_zeros(*slot.shape[:2], bucket.shape[-1]*t).scatter_(-1, slot,
+                torch.arange(n, device=q.device).expand_as(slot))
         end = torch.searchsorted(in_order[:,:,r].contiguous(), bucket, right=True)
-        places = end.unsqueeze(-1)-m+torch.arange(m, device=q.device) # below 0 there is nothing, and nobody's range
+        # below 0 there is nothing, and nobody's range
+        places = end.unsqueeze(-1)-m+torch.arange(m, device=q.device)
         keys = order[:,:,r].gather(-1, places.clamp(min=0).flatten(2))
         tile = lambda x,i,width: rows(x, i).unflatten(2, (-1,width))
         s = (scale*tile(q, source, t) @ tile(state.k, keys, m).mT).to(logsum.dtype)
         for e in (r,*range(r)):
             place = places if e==r else tile(seen.place[:,:,e], keys, m)
-            beyond = (place.unsqueeze(-2)-tile(seen.middle[:,:,e], source, t).unsqueeze(-1)).abs()-tile(seen.reach[:,:,e], source, t).unsqueeze(-1)
+            beyond = (place.unsqueeze(-2)-tile(seen.middle[:,:,e], source,
+                                               t).unsqueeze(-1)).abs()-tile(seen.reach[:,:,e],
+                                                       source, t).unsqueeze(-1)
             s = s+_HIDDEN*beyond.clamp(min=0) if e==r else s-_HIDDEN*beyond.clamp(max=0)
         new = rows(s.logsumexp(-1).flatten(2), slot)
         o = rows((s.softmax(-1).to(q.dtype) @ tile(state.v, keys, m)).flatten(2, 3), slot)
-        out,logsum = out.lerp(o, (new-logsum).sigmoid().unsqueeze(-1).to(out.dtype)),torch.logaddexp(logsum, new)
+        out = out.lerp(o, (new-logsum).sigmoid().unsqueeze(-1).to(out.dtype))
+        logsum = torch.logaddexp(logsum, new)
     return out
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #6946e72e
@@ -321,36 +379,54 @@ def lsh_attention(
     v:torch.Tensor, # Values, (b, h, n, dv)
     *,
     n_hashes:int=4, # Rounds of hashing; more rounds find more and cost more
-    bucket_size:int=64, # m: a position sees at most the last m-1 keys of its bucket in every round ('band')
-    n_buckets=None, # Buckets in a round, even, or a tuple of even factors; default about 2n/m, so that an average bucket fills half of m
+    # m: a position sees at most the last m-1 keys of its bucket in every round ('band')
+    bucket_size:int=64,
+    # Buckets in a round, even, or a tuple of even factors; default about 2n/m, so that an average
+    # bucket fills half of m
+    n_buckets=None,
     causal:bool=False, # Hide later positions?
     mask:torch.Tensor=None, # Key mask (b, n), True for real positions; padding takes nobody's place
-    scale:float=None, # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
-    window:str=None, # 'band' (default if causal), or the paper's 'chunk' (default if not); None for a context
-    rotations:torch.Tensor=None, # From `draw_rotations` with the same `n_buckets`; then `n_hashes` and `generator` are not used
+    # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
+    scale:float=None,
+    # 'band' (default if causal), or the paper's 'chunk' (default if not); None for a context
+    window:str=None,
+    # From `draw_rotations` with the same `n_buckets`; then `n_hashes` and `generator` are not used
+    rotations:torch.Tensor=None,
     generator:torch.Generator=None, # Source of the rotations; None for PyTorch's own
-    k:torch.Tensor=None, # Keys of a context before normalisation, (b, h, keys, d), whose values are `v` and whose mask is `mask`; needs causal=False
-    state:LSHState=None, # Positions seen before; needs causal=True, the band, and the same `rotations`
-): # `(out, state)`: out is (b, h, n, dv), zero at padding; state is None unless causal with the band, or for a context
+    # Keys of a context before normalisation, (b, h, keys, d), whose values are `v` and whose mask
+    # is `mask`; needs causal=False
+    k:torch.Tensor=None,
+    # Positions seen before; needs causal=True, the band, and the same `rotations`
+    state:LSHState=None,
+# `(out, state)`: out is (b, h, n, dv), zero at padding; state is None unless causal with the band,
+# or for a context
+):
     "LSH attention (Kitaev et al. 2020, section 2), exact over the union of what its rounds show"
     keys = qk if k is None else k
     check_qkv(qk, keys, v); check_int('bucket_size', bucket_size, minimum=2)
     b,h,n,d = keys.shape
-    if k is not None and window is not None: raise ValueError(f'window={window!r}: queries of a context see the last keys of their bucket, and have no window')
+    if k is not None and window is not None:
+        raise ValueError(f'window={window!r}: queries of a context see the last keys of their '
+                         'bucket, and have no window')
     window = check_choice('window', window or ('band' if causal else 'chunk'), ('band','chunk'))
     check_mask(mask, (b,h,n,n), key_only=True)
     check_lsh(causal, window, state, rotations, k)
-    if n_buckets is None: n_buckets = default_buckets(n, bucket_size) if rotations is None else 2*rotations.shape[-1]
+    if n_buckets is None:
+        n_buckets = default_buckets(n, bucket_size) if rotations is None else 2*rotations.shape[-1]
     factors = bucket_factors(n_buckets)
-    if rotations is None: rotations = draw_rotations(n_hashes, h, d, factors, generator, device=qk.device, dtype=qk.dtype)
+    if rotations is None:
+        rotations = draw_rotations(n_hashes, h, d, factors, generator, device=qk.device,
+                                   dtype=qk.dtype)
     check_rotations(rotations, h, d, factors)
     scale = d**-.5 if scale is None else scale
     keys,v = (hide_padding(o, mask) for o in (keys,v))
     if k is None: qk = keys
     real = torch.ones(b, n, dtype=torch.bool, device=qk.device) if mask is None else mask
-    new = LSHState(unit_keys(keys), v, discrete_choice(lambda: hash_buckets(keys, rotations, factors)), real)
+    new = LSHState(unit_keys(keys), v,
+                   discrete_choice(lambda: hash_buckets(keys, rotations, factors)), real)
     if k is not None: return read_hashed(qk, new, rotations, factors, bucket_size, scale),new
-    return attend_self(qk, extend_lsh(state, new, rotations, factors), bucket_size, window, causal, scale)
+    return attend_self(qk, extend_lsh(state, new, rotations, factors), bucket_size, window, causal,
+                       scale)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3484d74e
 def attend_self(
@@ -362,19 +438,25 @@ def attend_self(
     scale:float, # Factor of q·k
 ): # `(out, state)` as in `lsh_attention`
     "Attention of new positions to each other and to what came before"
-    n,past = qk.shape[2],state.k.shape[2]-qk.shape[2]
+    n = qk.shape[2]
+    past = state.k.shape[2]-qk.shape[2]
     if not n: return state.v[:,:,past:],(state if window=='band' else None)
     if window=='band' and n==1: return lsh_step(qk, state, bucket_size, scale),state
-    q = torch.cat([state.k[:,:,:past],qk], 2) if past else qk # earlier queries are not needed: anything serves
-    rounds,options = sort_rounds(state.buckets, state.real, bucket_size, window, causal),(bucket_size,window,causal,scale)
-    if in_transform() or (ordinary_only() and torch.is_grad_enabled()): out = attend_densely(q, state.k, state.v, rounds, scale)
+    # earlier queries are not needed: anything serves
+    q = torch.cat([state.k[:,:,:past],qk], 2) if past else qk
+    rounds = sort_rounds(state.buckets, state.real, bucket_size, window, causal)
+    options = (bucket_size,window,causal,scale)
+    if in_transform() or (ordinary_only() and torch.is_grad_enabled()):
+        out = attend_densely(q, state.k, state.v, rounds, scale)
     elif ordinary_only(): out,*_ = _attend(q, state.k, state.v, rounds, *options)
     else: out = _HashedAttention.apply(q, state.k, state.v, options, *rounds)
     return out[:,:,past:],(state if window=='band' else None)
 
 def attend_densely(q, k, v, rounds, scale):
-    "The same with all n x n pairs, in ordinary operations: for `torch.func`, and for an export with gradients"
-    beyond = (rounds.place.unsqueeze(-2)-rounds.middle.unsqueeze(-1)).abs()-rounds.reach.unsqueeze(-1)
+    """The same with all n x n pairs, in ordinary operations: for `torch.func`, and for an export
+    with gradients"""
+    away = rounds.place.unsqueeze(-2)-rounds.middle.unsqueeze(-1)
+    beyond = away.abs()-rounds.reach.unsqueeze(-1)
     itself = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
     seen = (beyond<=0).any(2) & ~itself
     return sdpa(q, k, v, attn_mask=seen | (itself & ~seen.any(-1, keepdim=True)), scale=scale)
@@ -389,7 +471,9 @@ def read_hashed(
 )->torch.Tensor: # (b, h, n, dv)
     "Hash queries, and attend to the keys of a context in their buckets"
     state = cast_state(state, q.dtype)
-    if state.buckets is None: state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations, factors)))
+    if state.buckets is None:
+        state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations,
+                factors)))
     buckets = discrete_choice(lambda: hash_buckets(q, rotations, factors))
     return attend_context(q, buckets, state, math.prod(factors), bucket_size, scale)
 
@@ -398,10 +482,12 @@ def default_buckets(
     n:int, # Positions
     bucket_size:int, # m
 ): # Even number, at least 2; above 128 a pair of even factors whose product is at least as large
-    "Number of buckets 2n/m, so that an average bucket fills half of m (Kitaev et al. 2020, section 2)"
+    """Number of buckets 2n/m, so that an average bucket fills half of m (Kitaev et al. 2020,
+    section 2)"""
     total = 2*max(1, -(-n//bucket_size))
     if total<=128: return total
-    first = 2**math.ceil(math.log2(total)/2) # a power of two near the square root, as in the authors' code
+    # a power of two near the square root, as in the authors' code
+    first = 2**math.ceil(math.log2(total)/2)
     return first,2*-(-total//(2*first))
 
 def extend_lsh(state, new, rotations, factors):
@@ -409,24 +495,36 @@ def extend_lsh(state, new, rotations, factors):
     if state is None: return new
     state = cast_state(state, new.k.dtype)
     if state.k.shape[:2]+state.k.shape[3:]!=new.k.shape[:2]+new.k.shape[3:]:
-        raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}, the new ones have {tuple(new.k.shape)}: batch, heads and width must agree')
-    if state.buckets is None: state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations, factors)))
-    if state.buckets.shape[2]!=new.buckets.shape[2]: raise ValueError(f'the state was hashed in {state.buckets.shape[2]} rounds, the rotations have {new.buckets.shape[2]}')
+        raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}, the new ones '
+                         f'have {tuple(new.k.shape)}: batch, heads and width must agree')
+    if state.buckets is None:
+        state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations,
+                factors)))
+    if state.buckets.shape[2]!=new.buckets.shape[2]:
+        raise ValueError(f'the state was hashed in {state.buckets.shape[2]} rounds, the rotations '
+                         f'have {new.buckets.shape[2]}')
     return LSHState(*(torch.cat([a,b], dim) for a,b,dim in zip(state, new, (2,2,3,1))))
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5f13c31c
 def check_lsh(causal, window, state, rotations, k):
     "Refuse combinations of options that cannot be meant"
-    if window=='band' and not causal: raise ValueError("window='band' looks back in time and needs causal=True")
-    if k is not None and (causal or state is not None): raise ValueError('keys of a context need causal=False and no state')
+    if window=='band' and not causal:
+        raise ValueError("window='band' looks back in time and needs causal=True")
+    if k is not None and (causal or state is not None):
+        raise ValueError('keys of a context need causal=False and no state')
     if state is None: return
-    if not causal or window!='band': raise ValueError("a state needs causal=True and window='band': with chunks, later tokens move the windows of earlier ones")
-    if rotations is None: raise ValueError('a state was hashed with certain rotations; give the same ones again')
+    if not causal or window!='band':
+        raise ValueError("a state needs causal=True and window='band': with chunks, later tokens "
+                         "move the windows of earlier ones")
+    if rotations is None:
+        raise ValueError('a state was hashed with certain rotations; give the same ones again')
 
 def check_rotations(rotations, n_heads, d_head, factors):
     "Refuse rotations that were drawn for something else"
-    if rotations.ndim!=4 or rotations.shape[1:]!=(n_heads,d_head,sum(factors)//2) or not len(rotations):
-        raise ValueError(f'rotations have shape {tuple(rotations.shape)}: expected (rounds, {n_heads}, {d_head}, {sum(factors)//2}) for n_buckets={factors}')
+    if rotations.ndim!=4 or rotations.shape[1:]!=(n_heads,d_head,
+                                                  sum(factors)//2) or not len(rotations):
+        raise ValueError(f'rotations have shape {tuple(rotations.shape)}: expected (rounds, '
+                         f'{n_heads}, {d_head}, {sum(factors)//2}) for n_buckets={factors}')
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2a7fb245
 _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
@@ -440,22 +538,29 @@ class LSHAttention(SharedQKAttention):
         n_heads:int, # Number of heads
         n_hashes:int=4, # Rounds of hashing
         bucket_size:int=64, # m: how many keys of its bucket a position sees in every round
-        n_buckets=None, # Buckets in a round, even, or a tuple of even factors; default about 2 max_len/m
+        # Buckets in a round, even, or a tuple of even factors; default about 2 max_len/m
+        n_buckets=None,
         window:str=None, # 'band' (default if causal) or 'chunk'
         scale:float=None, # Factor of q·k; default 1/sqrt(d_head)
         seed:int=0, # Fixes, with `depth`, the rotations used in evaluation
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        self.n_hashes,self.bucket_size = check_int('n_hashes', n_hashes),check_int('bucket_size', bucket_size, minimum=2)
+        self.n_hashes = check_int('n_hashes', n_hashes)
+        self.bucket_size = check_int('bucket_size', bucket_size, minimum=2)
         self.window,self.scale = window,scale
         if n_buckets is None:
-            if self.max_len is None: raise ValueError('LSH attention needs max_len, the longest length expected, or n_buckets')
+            if self.max_len is None:
+                raise ValueError('LSH attention needs max_len, the longest length expected, or '
+                                 'n_buckets')
             n_buckets = default_buckets(self.max_len, bucket_size)
         self.n_buckets = bucket_factors(n_buckets)
-        if window is not None: check_lsh(self.causal, check_choice('window', window, ('band','chunk')), None, None, None)
+        if window is not None:
+            check_lsh(self.causal, check_choice('window', window, ('band','chunk')), None, None,
+                      None)
         check_int('seed', seed, minimum=0)
-        self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets, window=window, scale=scale, seed=seed)
+        self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets,
+                            window=window, scale=scale, seed=seed)
         self.register_derived()
 
     def derived(self):
@@ -469,27 +574,34 @@ class LSHAttention(SharedQKAttention):
 
     def attend(self, qk, v, state, mask):
         "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
-        if self.training and state is not None: state = state._replace(buckets=None) # hashed with rotations that are gone
-        return lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets, causal=self.causal, mask=mask, scale=self.scale,
+        # hashed with rotations that are gone
+        if self.training and state is not None: state = state._replace(buckets=None)
+        return lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets,
+                             causal=self.causal, mask=mask, scale=self.scale,
                              window=self.window, rotations=self.current_rotations(qk), state=state)
 
     def current_rotations(self, x)->torch.Tensor:
         "New rotations in training, and always the same in evaluation"
         return self.draw(device=x.device, dtype=x.dtype) if self.training else self.rotations
 
-    def extra_repr(self): return f'{super().extra_repr()}, n_hashes={self.n_hashes}, bucket_size={self.bucket_size}, n_buckets={math.prod(self.n_buckets)}'
+    def extra_repr(self):
+        return (f'{super().extra_repr()}, n_hashes={self.n_hashes}, '
+                f'bucket_size={self.bucket_size}, n_buckets={math.prod(self.n_buckets)}')
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #108c0349
 @patch
 def prepare(self:LSHAttention, context, mask=None):
     "Unit keys and values of the context, and in evaluation their buckets"
     qk,v = (hide_padding(o, mask) for o in self.project(real_context(context, mask)))
-    buckets = None if self.training else discrete_choice(lambda: hash_buckets(qk, self.rotations, self.n_buckets))
-    return LSHState(unit_keys(qk), v, buckets, torch.ones_like(context[:,:,0], dtype=torch.bool) if mask is None else mask)
+    buckets = None if self.training else discrete_choice(lambda: hash_buckets(qk, self.rotations,
+            self.n_buckets))
+    return LSHState(unit_keys(qk), v, buckets,
+                    torch.ones_like(context[:,:,0], dtype=torch.bool) if mask is None else mask)
 
 @patch
 def read(self:LSHAttention, q, state):
     "Attend to keys of the context that share a bucket"
     rotations = self.current_rotations(q)
     if self.training: state = state._replace(buckets=None)
-    return read_hashed(q, state, rotations, self.n_buckets, self.bucket_size, self.d_head**-.5 if self.scale is None else self.scale)
+    return read_hashed(q, state, rotations, self.n_buckets, self.bucket_size,
+                       self.d_head**-.5 if self.scale is None else self.scale)

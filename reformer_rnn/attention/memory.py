@@ -16,7 +16,8 @@ from torch import nn
 from ..core import check_choice,check_int,check_mask,check_qkv,discrete_choice
 from .layer import AttentionLayer,register_attention
 from .local import all_real
-from .sliding import (SlidingAttention,attend_scaled,check_block_end,check_block_keys,check_rows,keep_blocks,
+from .sliding import (SlidingAttention,attend_scaled,check_block_end,
+                                            check_block_keys,check_rows,keep_blocks,
                                             replace_rows,unit_vectors)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #656370a1
@@ -24,7 +25,8 @@ def nearest_keys(
     q:torch.Tensor, # Queries, (b, h, n, d)
     k:torch.Tensor, # Keys, (b, h, M, d)
     k_neighbours:int, # How many to find
-    approximate:bool=False, # The best of each class of places modulo `k_neighbours`, instead of the best of all?
+    # The best of each class of places modulo `k_neighbours`, instead of the best of all?
+    approximate:bool=False,
     mask:torch.Tensor=None, # (b, M), False where there is nothing; such places come last
 )->torch.Tensor: # Places, (b, h, n, k_neighbours)
     "The places of the keys that have the largest products with each query"
@@ -42,26 +44,34 @@ def knn_attention(
     v:torch.Tensor, # Values of the store, (b, h, M, dv)
     *,
     k_neighbours:int=32, # How many keys each query reads
-    approximate:bool=False, # Find them by the search of the authors' code? M must then be a multiple of `k_neighbours`
+    # Find them by the search of the authors' code? M must then be a multiple of `k_neighbours`
+    approximate:bool=False,
     mask:torch.Tensor=None, # (b, M), False at empty places
     empty:str='zeros', # Are empty places that were found 'zeros', or 'masked'?
     scale=None, # Factor of q·k, a number or one for each head (h,); default 1/sqrt(d)
 )->torch.Tensor: # (b, h, n, dv); gradients go to `q`, and to the `k` and `v` that were found
     "Softmax attention to the nearest keys"
-    check_knn(q, k, v, k_neighbours, approximate, mask); check_choice('empty', empty, ('zeros','masked'))
+    check_knn(q, k, v, k_neighbours, approximate, mask)
+    check_choice('empty', empty, ('zeros','masked'))
     if mask is not None: k,v = (o.masked_fill(~mask[:,None,:,None], 0.) for o in (k,v))
     places = discrete_choice(lambda: nearest_keys(q, k, k_neighbours, approximate, mask))
     b,h = (torch.arange(o, device=q.device) for o in q.shape[:2])
     found = b[:,None,None,None],h[:,None,None],places
     seen = mask[found[0],places].unsqueeze(-2) if mask is not None and empty=='masked' else None
-    q = q*(q.shape[-1]**-.5 if scale is None else torch.as_tensor(scale, dtype=q.dtype, device=q.device).view(-1,1,1))
+    q = q*(q.shape[-1]**-.5 if scale is None
+           else torch.as_tensor(scale, dtype=q.dtype, device=q.device).view(-1,1,1))
     return attend_scaled(q.unsqueeze(-2), k[found], v[found], seen).squeeze(-2)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #dafccb55
 def check_knn_sizes(size, k_neighbours, approximate):
     "Refuse more neighbours than places, and classes of different sizes"
-    if check_int('k_neighbours', k_neighbours)>size: raise ValueError(f'k_neighbours={k_neighbours}: expected at most {size}, the places of the store')
-    if approximate and size%k_neighbours: raise ValueError(f'{size} places do not fall into {k_neighbours} classes of one size: give a store of a multiple of k_neighbours={k_neighbours}, or approximate=False')
+    if check_int('k_neighbours', k_neighbours)>size:
+        raise ValueError(f'k_neighbours={k_neighbours}: expected at most {size}, the places of '
+                         'the store')
+    if approximate and size%k_neighbours:
+        raise ValueError(f'{size} places do not fall into {k_neighbours} classes of one size: '
+                         f'give a store of a multiple of k_neighbours={k_neighbours}, or '
+                         'approximate=False')
 
 def check_knn(q, k, v, k_neighbours, approximate, mask):
     "Refuse what does not fit together"
@@ -75,7 +85,8 @@ class Store(NamedTuple):
     k:torch.Tensor # (b, h, M, d)
     v:torch.Tensor # (b, h, M, dv)
     real:torch.Tensor # (b, M), False at places that are empty, or hold padding
-    written:torch.Tensor # (b,) number of positions written so far; the next one goes to this number modulo M
+    # (b,) number of positions written so far; the next one goes to this number modulo M
+    written:torch.Tensor
 
 def empty_store(
     k:torch.Tensor, # Keys that say of what kind the store is, (b, h, any, d)
@@ -84,7 +95,8 @@ def empty_store(
 )->Store:
     "A store with nothing in it"
     b,h,_,d = k.shape
-    return Store(k.new_zeros(b, h, size, d), v.new_zeros(b, h, size, v.shape[-1]), k.new_zeros(b, size, dtype=torch.bool), k.new_zeros(b, dtype=torch.long))
+    return Store(k.new_zeros(b, h, size, d), v.new_zeros(b, h, size, v.shape[-1]),
+                 k.new_zeros(b, size, dtype=torch.bool), k.new_zeros(b, dtype=torch.long))
 
 def write_store(
     store:Store, # What there is
@@ -94,22 +106,29 @@ def write_store(
 )->Store:
     "The store after writing; what does not fit any more is overwritten, the oldest first"
     n,M = k.shape[2],store.k.shape[2]
-    if n>M: raise ValueError(f'{n} positions do not fit into a store of {M}: write fewer at a time, or take a larger store')
+    if n>M:
+        raise ValueError(f'{n} positions do not fit into a store of {M}: write fewer at a time, '
+                         'or take a larger store')
     places = (store.written[:,None]+torch.arange(n, device=k.device))%M
-    def put(old, new): return old.scatter(2, places[:,None,:,None].expand_as(new), new.detach().to(old.dtype))
-    return Store(put(store.k, k), put(store.v, v), store.real.scatter(1, places, all_real(real, k)), store.written+n)
+    def put(old, new):
+        return old.scatter(2, places[:,None,:,None].expand_as(new), new.detach().to(old.dtype))
+    return Store(put(store.k, k), put(store.v, v),
+                 store.real.scatter(1, places, all_real(real, k)), store.written+n)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #21166fb5
 class MemoryState(NamedTuple):
     "What memorizing attention remembers, after r positions of an incomplete block"
     k:torch.Tensor # Keys of the block before and of the present one, (b, h, W+r, d)
     v:torch.Tensor # Values, (b, h, W+r, d)
-    real:torch.Tensor # (b, W+r), False for padding and for an empty past that is masked; None while everything is real
+    # (b, W+r), False for padding and for an empty past that is masked; None while everything is
+    # real
+    real:torch.Tensor
     store:Store # All complete blocks, as far as they fit
 
 @register_attention('memorizing')
 class MemorizingAttention(SlidingAttention):
-    "Sliding-window attention, mixed with attention to the nearest keys of a store (Wu et al. 2022; Hutchins et al. 2022, section 4)"
+    """Sliding-window attention, mixed with attention to the nearest keys of a store (Wu et al.
+    2022; Hutchins et al. 2022, section 4)"""
     state_type = MemoryState
     counts_padding = True
     def __init__(self,
@@ -124,31 +143,44 @@ class MemorizingAttention(SlidingAttention):
     ):
         super().__init__(d_model, n_heads, window, distances=distances, **kwargs)
         check_knn_sizes(check_int('size', size), k_neighbours, approximate)
-        if size<self.window: raise ValueError(f'size={size}: expected at least {self.window}, since whole blocks of that many tokens are written to the store')
+        if size<self.window:
+            raise ValueError(f'size={size}: expected at least {self.window}, since whole blocks '
+                             'of that many tokens are written to the store')
         self.size,self.k_neighbours,self.approximate = size,k_neighbours,approximate
         self.options |= dict(size=size, k_neighbours=k_neighbours, approximate=approximate)
         self.gate = nn.Parameter(torch.zeros(n_heads))
 
-    def extra_repr(self): return f'{super().extra_repr()}, size={self.size}, k_neighbours={self.k_neighbours}, approximate={self.approximate}'
+    def extra_repr(self):
+        return (f'{super().extra_repr()}, size={self.size}, k_neighbours={self.k_neighbours}, '
+                f'approximate={self.approximate}')
 
 # %% ../../nbs/10_attention/14_memory.ipynb #eee83865
 @patch
 def look_up(self:MemorizingAttention,
     q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys of the block before, of the r positions before these, and of these, (b, h, W+r+n, d)
+    # Keys of the block before, of the r positions before these, and of these, (b, h, W+r+n, d)
+    k:torch.Tensor,
     v:torch.Tensor, # Their values
     real:torch.Tensor, # (b, W+r+n), or None
     store:Store, # All blocks before the present one
 ): # `(out, store)`
     "Block by block, look up the queries, and write a block that is complete"
-    W,n,end,outs = self.window,q.shape[2],k.shape[2]-self.window,[]
+    W = self.window
+    n = q.shape[2]
+    end = k.shape[2]-self.window
+    outs = []
     r = end-n
     for a in range(0, max(end, 1), W):
         piece = q[:,:,max(a-r, 0):max(min(a+W-r, n), 0)]
-        outs.append(knn_attention(piece, store.k.to(q.dtype), store.v.to(q.dtype), k_neighbours=self.k_neighbours, approximate=self.approximate, mask=store.real,
-                                  empty=self.empty, scale=None if self.scale is None else self.scale.abs()))
+        outs.append(knn_attention(piece, store.k.to(q.dtype), store.v.to(q.dtype),
+                                  k_neighbours=self.k_neighbours, approximate=self.approximate,
+                                  mask=store.real,
+                                  empty=self.empty, scale=None if self.scale is None
+                                  else self.scale.abs()))
         block = slice(a+W, a+2*W)
-        if a+W<=end: store = write_store(store, k[:,:,block], v[:,:,block], None if real is None else real[:,block])
+        if a+W<=end:
+            store = write_store(store, k[:,:,block], v[:,:,block],
+                                None if real is None else real[:,block])
     return torch.cat(outs, 2),store
 
 # %% ../../nbs/10_attention/14_memory.ipynb #7c5e044c
@@ -160,13 +192,15 @@ def attend(self:MemorizingAttention, q, k, v, state, mask):
     state = self.begin(k, v) if state is None else state
     near,k,v,real = self.attend_blocks(q, k, v, state, mask)
     far,store = self.look_up(plain, k, v, real, state.store)
-    return torch.lerp(near, far, self.gate.sigmoid().to(near.dtype).view(-1,1,1)),MemoryState(*keep_blocks(k, v, real, self.window), store)
+    return torch.lerp(near, far, self.gate.sigmoid().to(near.dtype).view(-1,1,
+            1)),MemoryState(*keep_blocks(k, v, real, self.window), store)
 
 @patch
 def begin(self:MemorizingAttention, k, v):
     "The state before the first position"
     past = self.nothing(k, v, self.window)
-    return MemoryState(past.k, past.v, None if self.empty=='zeros' else past.real, empty_store(k, v, self.size))
+    return MemoryState(past.k, past.v, None if self.empty=='zeros' else past.real,
+                       empty_store(k, v, self.size))
 
 @patch
 def check(self:MemorizingAttention, x, state, context):
@@ -174,7 +208,9 @@ def check(self:MemorizingAttention, x, state, context):
     AttentionLayer.check(self, x, state, context)
     if state is None: return
     expected = len(x),self.n_heads,self.size,self.d_head
-    if tuple(state.store.k.shape)!=expected: raise ValueError(f'the state has a store of shape {tuple(state.store.k.shape)}: expected {expected}; start without a state, or select rows of it')
+    if tuple(state.store.k.shape)!=expected:
+        raise ValueError(f'the state has a store of shape {tuple(state.store.k.shape)}: expected '
+                         f'{expected}; start without a state, or select rows of it')
     check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))
 
 @patch
@@ -186,4 +222,5 @@ def restart(self:MemorizingAttention,
     if state is None: return None
     check_rows(rows, len(state.k)); check_block_end(state, self.window)
     new = self.begin(state.k, state.v)
-    return replace_rows(state._replace(store=None), new._replace(store=None), rows)._replace(store=replace_rows(state.store, new.store, rows))
+    return replace_rows(state._replace(store=None), new._replace(store=None),
+                        rows)._replace(store=replace_rows(state.store, new.store, rows))

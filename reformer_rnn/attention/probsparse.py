@@ -24,17 +24,20 @@ def sample_size(
     factor:int=5, # Sampling factor c
 )->int: # At least 1 and at most n
     "c⌈ln n⌉: how many of n positions to sample, or to pick (Zhou et al. 2021, section 3)"
-    return min(check_int('positions', n), max(1, check_int('factor', factor)*math.ceil(math.log(n))))
+    return min(check_int('positions', n),
+               max(1, check_int('factor', factor)*math.ceil(math.log(n))))
 
 def draw_sample(
     n:int, # Number of queries
     m:int, # Number of keys
     factor:int=5, # Sampling factor c
-    generator:torch.Generator=None, # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
+    # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
+    generator:torch.Generator=None,
     device=None, # Where the result is wanted
 )->torch.Tensor: # Numbers of keys, (n, U)
     "Draw the keys that measure each query, with replacement"
-    return torch.randint(m, (n,sample_size(m, factor)), generator=generator, device=device if generator is None else generator.device).to(device)
+    return torch.randint(m, (n,sample_size(m, factor)), generator=generator,
+                         device=device if generator is None else generator.device).to(device)
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #bd67c8ea
 @torch.no_grad()
@@ -45,7 +48,8 @@ def sparsity(
 )->torch.Tensor: # M, (b, h, n), at least float32
     "How far each query is from a flat row (Zhou et al. 2021, equation 4)"
     m = k.shape[2]
-    if sample is not None and m>sample.shape[1]*q.shape[-1]: s = (k[:,:,sample] @ q.unsqueeze(-1)).squeeze(-1)
+    if sample is not None and m>sample.shape[1]*q.shape[-1]:
+        s = (k[:,:,sample] @ q.unsqueeze(-1)).squeeze(-1)
     else:
         s = q @ k.transpose(-1,-2)
         if sample is not None: s = s.gather(-1, sample.expand(*s.shape[:2],-1,-1))
@@ -64,8 +68,10 @@ def choose_queries(
     "The u queries with the largest measure over a sample of keys"
     n,m = q.shape[2],k.shape[2]
     if sample is None: sample = draw_sample(n, m, factor, generator, q.device)
-    elif sample.ndim!=2 or len(sample)!=n or not sample.shape[1]: raise ValueError(f'sample has shape {tuple(sample.shape)}: expected ({n}, sampled keys)')
-    return discrete_choice(lambda: sparsity(q, k, sample).topk(sample_size(n, factor), sorted=False).indices)
+    elif sample.ndim!=2 or len(sample)!=n or not sample.shape[1]:
+        raise ValueError(f'sample has shape {tuple(sample.shape)}: expected ({n}, sampled keys)')
+    return discrete_choice(lambda: sparsity(q, k, sample).topk(sample_size(n, factor),
+                                                               sorted=False).indices)
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #d49734af
 def attend_chosen(
@@ -77,14 +83,20 @@ def attend_chosen(
     causal:bool=False, # May they see only themselves and what came before? Needs m = n
     scale:float=None, # Factor of q·k; default 1/sqrt(d)
 )->torch.Tensor: # (b, h, n, dv)
-    "Softmax attention for some queries; the mean of all values, or if causal the sum of those so far, for the others"
+    """Softmax attention for some queries; the mean of all values, or if causal the sum of those so
+    far, for the others"""
     n,m = q.shape[2],k.shape[2]
-    if causal and n!=m: raise ValueError(f'causal attention of {n} queries over {m} keys: a lazy query gets the sum of the values up to its own place, so there must be as many keys as queries')
+    if causal and n!=m:
+        raise ValueError(f'causal attention of {n} queries over {m} keys: a lazy query gets the '
+                         'sum of the values up to its own place, so there must be as many keys as '
+                         'queries')
     rows = index.unsqueeze(-1)
     seen = torch.arange(m, device=q.device)<=rows if causal else None
-    attended = sdpa(q.gather(2, rows.expand(-1, -1, -1, q.shape[-1])), k, v, attn_mask=seen, scale=scale)
+    attended = sdpa(q.gather(2, rows.expand(-1, -1, -1, q.shape[-1])), k, v, attn_mask=seen,
+                    scale=scale)
     wide = torch.promote_types(v.dtype, torch.float32)
-    lazy = v.cumsum(2, dtype=wide) if causal else v.mean(2, keepdim=True, dtype=wide).expand(-1, -1, n, -1)
+    lazy = v.cumsum(2, dtype=wide) if causal else v.mean(2, keepdim=True, dtype=wide).expand(-1,
+            -1, n, -1)
     return lazy.to(v.dtype).scatter(2, rows.expand_as(attended), attended.to(v.dtype))
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #785333a0
@@ -101,7 +113,8 @@ def probsparse_attention(
 )->torch.Tensor: # (b, h, n, dv)
     "ProbSparse attention (Zhou et al. 2021, section 3)"
     check_qkv(q, k, v)
-    return attend_chosen(q, k, v, choose_queries(q, k, factor=factor, sample=sample, generator=generator), causal=causal, scale=scale)
+    return attend_chosen(q, k, v, choose_queries(q, k, factor=factor, sample=sample,
+                                                 generator=generator), causal=causal, scale=scale)
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #1dec79bc
 def blend_rows(
@@ -113,7 +126,8 @@ def blend_rows(
     "`blend` in some rows; the others stay as they were"
     mixed = blend(attended, recurrent, mu)
     if index is None: return mixed
-    chosen = torch.zeros(attended.shape[:3], dtype=torch.bool, device=index.device).scatter(2, index, True)
+    chosen = torch.zeros(attended.shape[:3], dtype=torch.bool, device=index.device).scatter(2,
+            index, True)
     return torch.where(chosen.unsqueeze(-1), mixed, attended)
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #9c8448c1
@@ -125,14 +139,17 @@ class ReadOnce(NamedTuple):
 
 @register_attention('probsparse')
 class ProbSparseAttention(QKVAttention):
-    "ProbSparse attention (Zhou et al. 2021), with recurrence if `heads` is given; otherwise the parameters are those of `SoftmaxAttention`"
+    """ProbSparse attention (Zhou et al. 2021), with recurrence if `heads` is given; otherwise the
+    parameters are those of `SoftmaxAttention`"""
     recurrent = False # which queries attend depends on all of them
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
         factor:int=5, # Sampling factor c
         seed:int=0, # Fixes, with `depth`, the keys that are sampled in evaluation
-        heads=None, # List of (kind, dilation, pair) for the heads with a recurrence encoding matrix, as for `RSA`; None for no matrices
+        # List of (kind, dilation, pair) for the heads with a recurrence encoding matrix, as for
+        # `RSA`; None for no matrices
+        heads=None,
         rem_rows:str='selected', # Which rows get the matrices: the 'selected' ones, or 'all'
         gate:str='layer', # As for `RSA`, like the other options
         share_pairs:bool=True, # Do heads with the same pair share decay and angle?
@@ -141,25 +158,38 @@ class ProbSparseAttention(QKVAttention):
         **kwargs, # `d_head`, `causal`, `bias`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        self.factor,self.seed,self.rem_rows = check_int('factor', factor),check_int('seed', seed, minimum=0),check_choice('rem_rows', rem_rows, ('selected','all'))
-        self.options = dict(factor=factor, seed=seed, heads=heads, rem_rows=rem_rows, gate=gate, share_pairs=share_pairs, init_mu=init_mu, truncate=truncate)
-        self.rem,self.mu = (None,None) if heads is None else new_matrices(n_heads, heads, gate, share_pairs, init_mu, truncate)
+        self.factor = check_int('factor', factor)
+        self.seed = check_int('seed', seed, minimum=0)
+        self.rem_rows = check_choice('rem_rows', rem_rows, ('selected','all'))
+        self.options = dict(factor=factor, seed=seed, heads=heads, rem_rows=rem_rows, gate=gate,
+                            share_pairs=share_pairs, init_mu=init_mu, truncate=truncate)
+        self.rem,self.mu = (None,None) if heads is None else new_matrices(n_heads, heads, gate,
+                share_pairs, init_mu, truncate)
 
-    def extra_repr(self): return f'{super().extra_repr()}, factor={self.factor}' + (f', rem_rows={self.rem_rows}' if self.rem is not None else '')
+    def extra_repr(self):
+        return f'{super().extra_repr()}, factor={self.factor}' + (f', rem_rows={self.rem_rows}'
+                                                                  if self.rem is not None else '')
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #02d8efea
 @patch
 def current_sample(self:ProbSparseAttention, n, device)->torch.Tensor: # (n, U)
     "A new sample in training, and always the same one for a length in evaluation"
-    generator = None if self.training else torch.Generator().manual_seed(self.seed+_SEEDS*self.config['depth'])
+    generator = None if self.training else torch.Generator().manual_seed(self.seed
+            +_SEEDS*self.config['depth'])
     return draw_sample(n, n, self.factor, generator, device)
 
 @patch
 def attend(self:ProbSparseAttention, q, k, v, state, mask):
     "Pick queries, attend, and blend with the matrices if there are any"
-    if state is not None: raise ValueError('probsparse attention cannot continue from a state: which queries attend depends on all of them, also on later ones; give it the whole sequence')
-    if mask is not None: raise ValueError('probsparse attention takes no mask: the number of queries that attend follows from the length, which all rows share; give it rows of one length')
-    index = choose_queries(q, k, factor=self.factor, sample=self.current_sample(q.shape[2], q.device))
+    if state is not None:
+        raise ValueError('probsparse attention cannot continue from a state: which queries attend '
+                         'depends on all of them, also on later ones; give it the whole sequence')
+    if mask is not None:
+        raise ValueError('probsparse attention takes no mask: the number of queries that attend '
+                         'follows from the length, which all rows share; give it rows of one '
+                         'length')
+    index = choose_queries(q, k, factor=self.factor,
+                           sample=self.current_sample(q.shape[2], q.device))
     out = attend_chosen(q, k, v, index, causal=self.causal)
     if self.rem is not None:
         recurrent,_ = self.rem(v[:,:len(self.rem.heads)], causal=self.causal)

@@ -24,7 +24,8 @@ from .softmax import KVState,allowed_pairs,causal_memory,hide_all
 def rel_shift(
     x:torch.Tensor, # (..., n, m+1): an empty column, then scores for the distances m-1, ..., 0
 )->torch.Tensor: # (..., n, m), a view where x is contiguous: row i moved n-1-i places to the left
-    "Bring scores by distance into the columns of their keys; what ends up above the causal diagonal is garbage"
+    """Bring scores by distance into the columns of their keys; what ends up above the causal
+    diagonal is garbage"""
     n,m = x.shape[-2],x.shape[-1]-1
     return x.flatten(-2)[...,n:].unflatten(-1, (n,m))
 
@@ -41,24 +42,34 @@ def position_scores(
 def _check_relative(q, k, r, u, w):
     "Refuse codes and biases that do not fit to queries and keys"
     h,m,d = k.shape[1:]
-    if q.shape[2]>m: raise ValueError(f'{q.shape[2]} queries over {m} keys: the queries are the last of the keys\' positions, so there must be at least as many keys')
-    if tuple(r.shape)!=(h,m,d): raise ValueError(f'r has shape {tuple(r.shape)}: expected {(h,m,d)}, a row for each of the distances 0 to {m-1}, memory and state included')
+    if q.shape[2]>m:
+        raise ValueError(f'{q.shape[2]} queries over {m} keys: the queries are the last of the '
+                         'keys\' positions, so there must be at least as many keys')
+    if tuple(r.shape)!=(h,m,d):
+        raise ValueError(f'r has shape {tuple(r.shape)}: expected {(h,m,d)}, a row for each of '
+                         f'the distances 0 to {m-1}, memory and state included')
     for name,o in (('u',u),('w',w)):
-        if tuple(o.shape)!=(h,d): raise ValueError(f'{name} has shape {tuple(o.shape)}: expected {(h,d)}, one vector for each head')
+        if tuple(o.shape)!=(h,d):
+            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected {(h,d)}, one vector '
+                             'for each head')
 
 # %% ../../nbs/10_attention/09_relative.ipynb #c0051fb9
 def relative_attention(
     q:torch.Tensor, # Queries, (b, h, n, d): the last n of the keys' positions
     k:torch.Tensor, # Keys of the memory and of the present, (b, h, m, d) with m of at least n
     v:torch.Tensor, # Values, (b, h, m, dv)
-    r:torch.Tensor, # Projected codes of the distances 0, 1, ..., one for each key, those of the state included: (h, m, d)
+    # Projected codes of the distances 0, 1, ..., one for each key, those of the state included: (h,
+    # m, d)
+    r:torch.Tensor,
     u:torch.Tensor, # Bias of the queries against contents, (h, d)
     w:torch.Tensor, # Bias of the queries against distances, (h, d)
     *,
     window:int=None, # How many keys a query sees, its own position included; None for all
-    mask:torch.Tensor=None, # Boolean, True where attending is allowed: a key mask (b, m) or broadcastable to (b, h, n, m)
+    # Boolean, True where attending is allowed: a key mask (b, m) or broadcastable to (b, h, n, m)
+    mask:torch.Tensor=None,
     scale:float=None, # Factor of the scores; default 1/sqrt(d)
-    state:KVState=None, # Keys and values before these; a mask must then be a key mask of the new ones
+    # Keys and values before these; a mask must then be a key mask of the new ones
+    state:KVState=None,
 ): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended
     "Causal attention by content and distance (Dai et al. 2019, section 3.3)"
     check_qkv(q, k, v)
@@ -69,7 +80,8 @@ def relative_attention(
     scale = q.shape[-1]**-.5 if scale is None else scale
     allowed = _near_pairs(q, k, allowed_pairs(q, k, True, mask), window)
     bias = position_scores((q+w[:,None])*scale, r)
-    if allowed is not None: bias = torch.where(allowed, bias, -torch.inf) # what is hidden is replaced: to add -inf to another row's NaN would leave it NaN
+    # what is hidden is replaced: to add -inf to another row's NaN would leave it NaN
+    if allowed is not None: bias = torch.where(allowed, bias, -torch.inf)
     return sdpa(q+u[:,None], k, v, attn_mask=bias, scale=scale),state
 
 def _near_pairs(q, k, allowed, window):
@@ -87,9 +99,11 @@ def distance_codes(
     device=None, # Where to make them
 )->torch.Tensor: # (n, d_model): sines, then cosines
     "Sinusoidal codes of the distances 0, ..., n-1"
-    if d_model%2: raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be even')
+    if d_model%2:
+        raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be even')
     dtype = dtype or torch.get_default_dtype()
-    exact = dict(dtype=torch.promote_types(dtype, torch.float32), device=device) # half precision cannot count to 3000
+    # half precision cannot count to 3000
+    exact = dict(dtype=torch.promote_types(dtype, torch.float32), device=device)
     omega = torch.exp(-math.log(10000)*torch.arange(0, d_model, 2, **exact)/d_model)
     angle = torch.arange(n, **exact)[:,None]*omega
     return torch.cat([angle.sin(),angle.cos()], -1).to(dtype)
@@ -107,7 +121,8 @@ def _extend_memory(
 )->RelativeState: # The old inputs followed by the new ones
     "Append inputs and their mask to a memory"
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=x.shape[:2]):
-        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a key mask of the new positions, torch.bool of shape {tuple(x.shape[:2])}')
+        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
+                         f'key mask of the new positions, torch.bool of shape {tuple(x.shape[:2])}')
     if state is None: return RelativeState(x, mask)
     state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
@@ -125,21 +140,31 @@ class RelativeAttention(QKVAttention):
         n_heads:int, # Number of heads
         mem_len:int=512, # How many past positions to remember; 0 for none
         clamp_len:int=None, # Distance from which on all codes are the same; None for never
-        same_length:bool=False, # Does every query see the last `mem_len` positions, its own included, and no more?
+        # Does every query see the last `mem_len` positions, its own included, and no more?
+        same_length:bool=False,
         code_dropout:float=0., # On the codes of the distances
         **kwargs, # `d_head`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        if not self.causal: raise ValueError('relative attention is causal: its codes are those of distances to the past; use softmax or local attention for causal=False')
-        if d_model%2: raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be even')
-        self.mem_len = check_int('mem_len', mem_len, minimum=1 if same_length else 0) # a window has at least the position itself
+        if not self.causal:
+            raise ValueError('relative attention is causal: its codes are those of distances to '
+                             'the past; use softmax or local attention for causal=False')
+        if d_model%2:
+            raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be '
+                             'even')
+        # a window has at least the position itself
+        self.mem_len = check_int('mem_len', mem_len, minimum=1 if same_length else 0)
         self.clamp_len = None if clamp_len is None else check_int('clamp_len', clamp_len)
-        self.same_length,self.dropout = same_length,nn.Dropout(code_dropout)
-        self.options = dict(mem_len=mem_len, clamp_len=clamp_len, same_length=same_length, code_dropout=code_dropout)
+        self.same_length = same_length
+        self.dropout = nn.Dropout(code_dropout)
+        self.options = dict(mem_len=mem_len, clamp_len=clamp_len, same_length=same_length,
+                            code_dropout=code_dropout)
         self.to_r = nn.Linear(d_model, self.n_heads*self.d_head, bias=False)
         self.u,self.w = (nn.Parameter(.02*torch.randn(self.n_heads, self.d_head)) for _ in range(2))
 
-    def extra_repr(self): return f'{super().extra_repr()}, mem_len={self.mem_len}, clamp_len={self.clamp_len}, same_length={self.same_length}'
+    def extra_repr(self):
+        return (f'{super().extra_repr()}, mem_len={self.mem_len}, clamp_len={self.clamp_len}, '
+                f'same_length={self.same_length}')
 
 # %% ../../nbs/10_attention/09_relative.ipynb #c81da29c
 @patch
@@ -160,8 +185,10 @@ def codes(self:RelativeAttention,
 
 @patch
 def mix(self:RelativeAttention, q, k, v, mask):
-    "What the n queries get from the m keys and values of memory and present, which are zero where a key mask hides them"
-    return relative_attention(q, k, v, self.codes(k.shape[2], q), self.u, self.w, mask=mask, window=self.mem_len if self.same_length else None)[0]
+    """What the n queries get from the m keys and values of memory and present, which are zero where
+    a key mask hides them"""
+    return relative_attention(q, k, v, self.codes(k.shape[2], q), self.u, self.w, mask=mask,
+                              window=self.mem_len if self.same_length else None)[0]
 
 @patch
 def attend(self:RelativeAttention, x, state, mask):
@@ -169,18 +196,25 @@ def attend(self:RelativeAttention, x, state, mask):
     self.check_memory(state, x)
     full = state is None and mask is not None and mask.ndim==4 # serves this call only
     seen = _extend_memory(state, x, None if full else mask)
-    k,v = (hide_padding(o, seen.mask) for o in self.keys_values(seen.x)) # biases make something of zeros
+    # biases make something of zeros
+    k,v = (hide_padding(o, seen.mask) for o in self.keys_values(seen.x))
     out = self.mix(self.queries(x), k, v, mask if full else seen.mask)
     n = seen.x.shape[1]-self.mem_len
-    return out,(RelativeState(*(o if o is None else o[:,n:].clone() for o in seen)) if n>0 else seen) # a view would keep all of it in memory
+    # a view would keep all of it in memory
+    return out,(RelativeState(*(o if o is None else o[:,n:].clone() for o in seen)) if n>0
+                else seen)
 
 @patch
 def check_memory(self:RelativeAttention, state, x):
     "Refuse the memory of another batch, width or length"
     if state is None: return
     (b,p,d) = state.x.shape
-    if (b,d)!=(len(x),self.d_model): raise ValueError(f'the memory belongs to {b} sequences of width {d}, x to {len(x)} of width {self.d_model}: start without a state, or select rows of it')
-    if p>self.mem_len: raise ValueError(f'the memory holds {p} positions, more than mem_len={self.mem_len}: it comes from a layer with a longer memory; start without a state')
+    if (b,d)!=(len(x),self.d_model):
+        raise ValueError(f'the memory belongs to {b} sequences of width {d}, x to {len(x)} of '
+                         f'width {self.d_model}: start without a state, or select rows of it')
+    if p>self.mem_len:
+        raise ValueError(f'the memory holds {p} positions, more than mem_len={self.mem_len}: it '
+                         'comes from a layer with a longer memory; start without a state')
 
 # %% ../../nbs/10_attention/09_relative.ipynb #c2341aa1
 @register_attention('rsa_relative')
@@ -189,21 +223,29 @@ class RSARelativeAttention(RelativeAttention):
     def __init__(self,
         d_model:int, # Width of input and output, even
         n_heads:int, # Number of heads
-        heads=None, # List of (kind, dilation, pair) for the heads with a matrix, as for `RSA`; default `default_heads`
+        # List of (kind, dilation, pair) for the heads with a matrix, as for `RSA`; default
+        # `default_heads`
+        heads=None,
         gate:str='layer', # One gate for the whole 'layer', or one for each 'head' with a matrix
         share_pairs:bool=True, # Do heads with the same pair share decay and angle?
         init_mu:float=None, # Initial gate before the logistic function; default drawn from [-3, 3]
         truncate:int=None, # Lag beyond which the matrices are zero
-        **kwargs, # `mem_len`, `clamp_len`, `same_length`, `code_dropout` of `RelativeAttention`; `d_head`, `bias`
+        # `mem_len`, `clamp_len`, `same_length`, `code_dropout` of `RelativeAttention`; `d_head`,
+        # `bias`
+        **kwargs,
     ):
         super().__init__(d_model, n_heads, **kwargs)
         reach = [] if truncate is None else [check_int('truncate', truncate)]
-        if self.same_length: reach.append(check_int('mem_len', self.mem_len, minimum=2)-1) # the smallest lag of a matrix is 1
-        self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu, min(reach, default=None))
-        self.options |= dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs, init_mu=init_mu, truncate=truncate)
+        # the smallest lag of a matrix is 1
+        if self.same_length: reach.append(check_int('mem_len', self.mem_len, minimum=2)-1)
+        self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu,
+                                        min(reach, default=None))
+        self.options |= dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs,
+                             init_mu=init_mu, truncate=truncate)
 
     def mix(self, q, k, v, mask):
         "Relative attention and matrices, blended"
         mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
         recurrent,_ = self.rem(v[:,:len(self.rem.heads)], queries=q.shape[2])
-        return blend(super().mix(q, k, v, None if mask is None else mask[:,0,0]), recurrent, self.mu)
+        return blend(super().mix(q, k, v, None if mask is None else mask[:,0,0]), recurrent,
+                     self.mu)

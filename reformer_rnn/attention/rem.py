@@ -19,15 +19,22 @@ rem_kinds = 'regular','cos','sin'
 
 def rem_matrix(
     kind:str, # 'regular', 'cos' or 'sin'
-    n, # Number of queries, which are the last n of the keys' positions; or their times, integers (..., n)
-    m=None, # Number of keys, at times 0, 1, ..., m-1; or their times, integers (m,). Default: those of the queries
+    # Number of queries, which are the last n of the keys' positions; or their times, integers (...,
+    # n)
+    n,
+    # Number of keys, at times 0, 1, ..., m-1; or their times, integers (m,). Default: those of the
+    # queries
+    m=None,
     *,
     decay, # λ or γ, from -1 to 1: a number, or one a head (h,)
     theta=None, # Angle in radians for 'cos' and 'sin': a number, or one a head (h,)
     dilation:int=1, # Distance d of the positions that see each other
-    causal:bool=True, # Zero where the key is later than the query? Else the weight depends on the distance in either direction
+    # Zero where the key is later than the query? Else the weight depends on the distance in either
+    # direction
+    causal:bool=True,
     truncate:int=None, # Zero beyond this lag
-)->torch.Tensor: # (n, m), or (h, n, m) with one number a head; in the type of decay and angle, at least float32
+# (n, m), or (h, n, m) with one number a head; in the type of decay and angle, at least float32
+)->torch.Tensor:
     "Recurrence encoding matrix (Huang et al. 2023): zero on the diagonal, not normalised"
     _check_kind(check_choice('kind', kind, rem_kinds), theta)
     dtype,device = _type_of(decay, theta)
@@ -45,8 +52,10 @@ def rem_matrix(
 # %% ../../nbs/10_attention/07_rem.ipynb #be6d8704
 def _check_kind(kind, theta):
     "Refuse an unknown kind of REM, or a cyclical one without an angle"
-    for o in (kind if isinstance(kind, (list,tuple)) else [kind]): check_choice('kind', o, rem_kinds)
-    if theta is None and kind!='regular' and any(o!='regular' for o in kind): raise ValueError(f'kind={kind!r} needs theta, the angle of each step in radians')
+    for o in (kind if isinstance(kind, (list,tuple)) else [kind]):
+        check_choice('kind', o, rem_kinds)
+    if theta is None and kind!='regular' and any(o!='regular' for o in kind):
+        raise ValueError(f'kind={kind!r} needs theta, the angle of each step in radians')
 
 def _type_of(*numbers): # `(dtype, device)`
     "The widest floating point type among tensors, at least float32, and where they are"
@@ -54,15 +63,22 @@ def _type_of(*numbers): # `(dtype, device)`
     dtypes = [o.dtype for o in tensors if o.is_floating_point()] or [torch.get_default_dtype()]
     return reduce(torch.promote_types, dtypes, torch.float32),tensors[0].device if tensors else None
 
-def _check_numbers(decay, theta, dtype, device, h=None): # `(decay, theta)`, each a tensor () or (h,)
+# `(decay, theta)`, each a tensor () or (h,)
+def _check_numbers(decay, theta, dtype, device, h=None):
     "Refuse decays and angles that are none, or not as many as there are heads"
-    decay,theta = (torch.as_tensor(0. if o is None else o, dtype=dtype, device=device) for o in (decay,theta))
+    decay,theta = (torch.as_tensor(0. if o is None else o, dtype=dtype, device=device)
+                   for o in (decay,theta))
     if h is None: h = len(decay) if decay.ndim==1 else len(theta) if theta.ndim==1 else 1
     for name,o in (('decay',decay),('theta',theta)):
-        if o.shape not in ((),(h,)): raise ValueError(f'{name} has shape {tuple(o.shape)}: expected a number, or one a head, {(h,)}')
+        if o.shape not in ((),(h,)):
+            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected a number, or one a '
+                             f'head, {(h,)}')
     if not values_known(decay, theta): return decay,theta
-    if not (decay.abs()<=1).all(): raise ValueError(f'decay={decay.tolist()}: expected numbers from -1 to 1, such as tanh(x); powers of larger ones grow without bound')
-    if not theta.isfinite().all(): raise ValueError(f'theta={theta.tolist()}: expected finite angles, in radians')
+    if not (decay.abs()<=1).all():
+        raise ValueError(f'decay={decay.tolist()}: expected numbers from -1 to 1, such as '
+                         'tanh(x); powers of larger ones grow without bound')
+    if not theta.isfinite().all():
+        raise ValueError(f'theta={theta.tolist()}: expected finite angles, in radians')
     return decay,theta
 
 # %% ../../nbs/10_attention/07_rem.ipynb #02703261
@@ -70,15 +86,21 @@ def _rem_lags(n, m=None)->torch.Tensor: # Integers (..., n, m)
     "Times of the queries minus times of the keys; arguments as in `rem_matrix`"
     if m is None: m = n
     keys = _times('m' if m is not n else 'n', m)
-    if keys.ndim!=1: raise ValueError(f'the keys have times of shape {tuple(keys.shape)}: expected (m,); where the queries have times (..., n), give those of the keys as m')
+    if keys.ndim!=1:
+        raise ValueError(f'the keys have times of shape {tuple(keys.shape)}: expected (m,); where '
+                         'the queries have times (..., n), give those of the keys as m')
     if isinstance(n, torch.Tensor): return _times('n', n).unsqueeze(-1)-keys.to(n.device)
-    if check_int('n', n, minimum=0)>len(keys): raise ValueError(f'{n} queries over {len(keys)} keys: the queries are the last of the keys\' positions; for others give their times')
+    if check_int('n', n, minimum=0)>len(keys):
+        raise ValueError(f'{n} queries over {len(keys)} keys: the queries are the last of the '
+                         'keys\' positions; for others give their times')
     return keys[len(keys)-n:].unsqueeze(-1)-keys
 
 def _times(name, o)->torch.Tensor:
     "Times, or those of so many positions"
     if not isinstance(o, torch.Tensor): return torch.arange(check_int(name, o, minimum=0))
-    if o.ndim==0 or o.dtype==torch.bool or o.is_floating_point(): raise ValueError(f'{name} has shape {tuple(o.shape)} and dtype {o.dtype}: expected integers, a time for each position')
+    if o.ndim==0 or o.dtype==torch.bool or o.is_floating_point():
+        raise ValueError(f'{name} has shape {tuple(o.shape)} and dtype {o.dtype}: expected '
+                         'integers, a time for each position')
     return o
 
 # %% ../../nbs/10_attention/07_rem.ipynb #d9762d8c
@@ -98,7 +120,9 @@ def _complex_powers(
     "Powers by multiplication: from those below 2^j those below 2^(j+1)"
     one = torch.zeros_like(rho); one[...,0] = 1
     powers,step = one.unsqueeze(1),rho.unsqueeze(1)
-    while powers.shape[1]<=k: powers,step = torch.cat([powers,_complex_product(powers, step)], 1),_complex_product(step, step)
+    while powers.shape[1]<=k:
+        powers,step = torch.cat([powers,_complex_product(powers, step)], 1),_complex_product(step,
+                step)
     return powers[:,:k+1]
 
 # %% ../../nbs/10_attention/07_rem.ipynb #5ad6e7d6
@@ -126,17 +150,22 @@ def _chunk_states(
     z:torch.Tensor, # State before the first chunk, (h, s, b, x)
 )->torch.Tensor: # States before all chunks, shaped like `e`
     "Solve z[k+1] = A z[k] + e[k]"
-    states,k = torch.cat([z.unsqueeze(3),e[:,:,:,:-1]], 3),1
+    states = torch.cat([z.unsqueeze(3),e[:,:,:,:-1]], 3)
+    k = 1
     while k<e.shape[3]:
         early = states[:,:,:,:-k]
-        states,A,k = torch.cat([states[:,:,:,:k],states[:,:,:,k:]+(A @ early.flatten(2)).view_as(early)], 3),A @ A,2*k
+        states = torch.cat([states[:,:,:,:k],
+                            states[:,:,:,k:]+(A @ early.flatten(2)).view_as(early)], 3)
+        A = A @ A
+        k = 2*k
     return states
 
 # %% ../../nbs/10_attention/07_rem.ipynb #a9a4c8a5
 def _mix_chunks(
     v:torch.Tensor, # Values, (b, h, n, w)
     rho:torch.Tensor, # Eigenvalues, (h, s): s is 2 for complex and 1 for real ones
-    readout:torch.Tensor, # Output = readout · state, (h, s): (1, 0) for the real, (0, 1) for the imaginary part
+    # Output = readout · state, (h, s): (1, 0) for the real, (0, 1) for the imaginary part
+    readout:torch.Tensor,
     d:int, # Dilation
     C:int, # Positions of a sequence in a chunk
     causal:bool, # Only the past?
@@ -144,18 +173,27 @@ def _mix_chunks(
 ): # `(out, z)`: out is (b, h, n, w), z the state after the last position, None unless causal
     "Product with recurrence encoding matrices, chunk by chunk"
     b,h,n,w = v.shape
-    C = min(C, -(-n//d)); chunks = -(-n//(C*d)); pad = chunks*C*d-n # an empty batch has no -1 in its shapes
-    x = (F.pad(v, (0,0,0,pad)) if pad else v).unflatten(2, (chunks,C,d)).permute(1,3,0,2,4,5).reshape(h, C, b*chunks*d*w)
+    C = min(C, -(-n//d))
+    chunks = -(-n//(C*d))
+    pad = chunks*C*d-n # an empty batch has no -1 in its shapes
+    x = (F.pad(v, (0,0,0,pad)) if pad else v).unflatten(2, (chunks,C,d)).permute(1,3,0,2,4,
+            5).reshape(h, C, b*chunks*d*w)
     powers = _complex_powers(rho, C)
-    R = _complex_product(_conjugate(powers), readout.unsqueeze(1))[:,:C].to(x.dtype) # from the state to the outputs
+    # from the state to the outputs
+    R = _complex_product(_conjugate(powers), readout.unsqueeze(1))[:,:C].to(x.dtype)
     powers = powers.to(x.dtype)
     E = powers[:,1:].flip(1).transpose(1,2) # from the values to the state
     product = torch.cat([_corner(R[...,0], causal),E] + ([] if causal else [E.flip(-1)]), 1) @ x
     local,*added = product.split([C] + [rho.shape[-1]]*(1 if causal else 2), 1)
-    added,A,z = [o.unflatten(2, (b,chunks,d*w)) for o in added],_as_matrix(powers[:,C]),z.permute(1,2,0,3,4).flatten(3)
+    added = [o.unflatten(2, (b,chunks,d*w)) for o in added]
+    A = _as_matrix(powers[:,C])
+    z = z.permute(1,2,0,3,4).flatten(3)
     states = _chunk_states(added[0], A, z)
-    if not causal: R,states = torch.cat([R,R.flip(1)], 2),torch.cat([states,_chunk_states(added[1].flip(3), A, z).flip(3)], 1)
-    out = torch.baddbmm(local, R, states.flatten(2)).view(h, C, b, chunks, d, w).permute(2,3,1,4,0,5).reshape(b, chunks*C*d, h, w)
+    if not causal:
+        R,states = torch.cat([R,R.flip(1)],
+                             2),torch.cat([states,_chunk_states(added[1].flip(3), A, z).flip(3)], 1)
+    out = torch.baddbmm(local, R, states.flatten(2)).view(h, C, b, chunks, d, w).permute(2,3,1,4,0,
+            5).reshape(b, chunks*C*d, h, w)
     last = (x.view(h, C, b, chunks, d, w)[:,:,:,-1],states[:,:,:,-1].unflatten(-1, (d,w)))
     return out[:,:n].transpose(1,2),_last_state(*last, powers, n-(chunks-1)*C*d) if causal else None
 
@@ -174,10 +212,13 @@ def _last_state(
 )->torch.Tensor: # (b, h, s, d, w)
     "State after n positions: the sequences whose turn it is come first"
     def after(i, turns): # i values of these sequences
-        E,before = powers[:,1:i+1].flip(1).transpose(1,2),z[:,:,:,turns]
-        return (_as_matrix(powers[:,i]) @ before.flatten(2) + E @ x[:,:i,:,turns].flatten(2)).view(before.shape)
+        E = powers[:,1:i+1].flip(1).transpose(1,2)
+        before = z[:,:,:,turns]
+        return (_as_matrix(powers[:,i]) @ before.flatten(2) + E
+                @ x[:,:i,:,turns].flatten(2)).view(before.shape)
     i,r = divmod(n, z.shape[3])
-    z = torch.cat([after(i, slice(r, None)),after(i+1, slice(r))], 3) if r else after(i, slice(None))
+    z = torch.cat([after(i, slice(r, None)),after(i+1, slice(r))], 3) if r else after(i,
+            slice(None))
     return z.permute(2,0,1,3,4)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #bcf08d1c
@@ -205,17 +246,23 @@ def _mix_truncated(
     K:int, # Steps of d positions that are seen
 )->torch.Tensor: # (b, h, n, w)
     "`_mix_chunks` without what is more than K steps away"
-    if not causal: return sum(turn(_mix_truncated(turn(v), rho, readout, d, C, True, K)) for turn in (lambda o: o, lambda o: o.flip(2)))
+    if not causal:
+        return sum(turn(_mix_truncated(turn(v), rho, readout, d, C, True, K))
+                   for turn in (lambda o: o, lambda o: o.flip(2)))
     b,h,n,w = v.shape
     if K==0: return torch.zeros_like(v)
     blocks = -(-n//(K*d))
-    own = F.pad(v, (0,0,0,blocks*K*d-n)).unflatten(2, (blocks,K*d)).transpose(1,2).flatten(0, 1) # (b*blocks, h, K*d, w)
+    # (b*blocks, h, K*d, w)
+    own = F.pad(v, (0,0,0,blocks*K*d-n)).unflatten(2, (blocks,K*d)).transpose(1,2).flatten(0, 1)
     near = _mix_chunks(own, rho, readout, d, C, True, v.new_zeros(len(own), *rho.shape, d, w))[0]
     out = near.view(b, blocks, h, K*d, w)
     if blocks>1:
         powers = _complex_powers(rho, K)
-        R,E = (o.to(v.dtype)[:,:,None,None] for o in (_complex_product(_conjugate(powers[:,:K]), readout.unsqueeze(1)).flip(1),powers[:,1:]))
-        before = own.view(b, blocks, h, K, d, w)[:,:-1].flip(3) # everything from the end of a block to its start
+        R,E = (o.to(v.dtype)[:,:,None,None]
+               for o in (_complex_product(_conjugate(powers[:,:K]), readout.unsqueeze(1)).flip(1),
+                         powers[:,1:]))
+        # everything from the end of a block to its start
+        before = own.view(b, blocks, h, K, d, w)[:,:-1].flip(3)
         far = sum(R[...,i]*(E[...,i]*before).cumsum(3) for i in range(rho.shape[1])).flip(3)
         out = torch.cat([out[:,:1],out[:,1:]+far.flatten(3, 4)], 1)
     return out.transpose(1,2).flatten(2, 3)[:,:,:n]
@@ -229,9 +276,11 @@ def _mix_masked(
     d:int, # Dilation
 ): # `(outs, z)`: all parts at every position, (b, h, s, n, w), and the state, (b, h, s, d, w)
     "Call `mix` on the real positions of each row"
-    order,real = (~mask).to(torch.uint8).argsort(dim=1, stable=True),mask[:,None,:,None]
+    order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
+    real = mask[:,None,:,None]
     def rows(x, index): # rows (b, any number) of positions
-        return x.gather(-2, index.view(len(x), *[1]*(x.ndim-3), index.shape[1], 1).expand(*x.shape[:-2], index.shape[1], x.shape[-1]))
+        return x.gather(-2, index.view(len(x), *[1]*(x.ndim-3), index.shape[1],
+                                       1).expand(*x.shape[:-2], index.shape[1], x.shape[-1]))
     together = F.pad(rows(v.masked_fill(~real, 0.), order), (0,0,0,d))
     outs = torch.stack([mix(together, part) for part in torch.eye(s, device=v.device)], 2)
     z = rows(outs, mask.sum(1, keepdim=True)+torch.arange(d, device=v.device))
@@ -243,22 +292,30 @@ def rem_mix(
     kind, # 'regular', 'cos' or 'sin', or a list of h of them
     *,
     decay, # λ or γ, from -1 to 1: a number or (h,)
-    theta=None, # Angle in radians for 'cos' and 'sin': a number or (h,); regular heads do not use theirs
+    # Angle in radians for 'cos' and 'sin': a number or (h,); regular heads do not use theirs
+    theta=None,
     dilation:int=1, # Distance d of the positions that see each other
-    causal:bool=True, # See only what came before? Else the weight depends on the distance in either direction
+    # See only what came before? Else the weight depends on the distance in either direction
+    causal:bool=True,
     truncate:int=None, # Weights beyond this lag are zero; there is no state then
-    mask:torch.Tensor=None, # Key mask (b, n), True for real positions; others add nothing and take no time
+    # Key mask (b, n), True for real positions; others add nothing and take no time
+    mask:torch.Tensor=None,
     state:torch.Tensor=None, # What an earlier call returned; needs causal=True
     queries:int=None, # Return the last so many positions only: those before are a memory
     chunk_size:int=64, # Steps in a chunk; the result does not depend on it
-): # `(out, state)`: out is (b, h, n or queries, w); the state is (b, h, 2, d, w), or (b, h, 1, d, w) if all heads are regular, at least float32
+# `(out, state)`: out is (b, h, n or queries, w); the state is (b, h, 2, d, w), or (b, h, 1, d, w)
+# if all heads are regular, at least float32
+):
     "`rem_matrix(kind, n, ...) @ v` in time linear in n"
     check_rem_input(v, dilation, causal, truncate, state, queries)
     names = list(kind) if isinstance(kind, (list,tuple)) else [kind]*v.shape[1]
-    if len(names)!=v.shape[1]: raise ValueError(f'kind lists {len(names)} heads, v has {v.shape[1]}')
+    if len(names)!=v.shape[1]:
+        raise ValueError(f'kind lists {len(names)} heads, v has {v.shape[1]}')
     _check_kind(names, theta)
-    decay,theta = (o.expand(len(names)) for o in _check_numbers(decay, theta, _exact(v.device), v.device, len(names)))
-    return mix_heads(v, *rem_eigenvalues(names, decay, theta), dilation, causal, truncate, mask, state, queries, chunk_size)
+    decay,theta = (o.expand(len(names))
+                   for o in _check_numbers(decay, theta, _exact(v.device), v.device, len(names)))
+    return mix_heads(v, *rem_eigenvalues(names, decay, theta), dilation, causal, truncate, mask,
+                     state, queries, chunk_size)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #91199d4c
 def rem_eigenvalues(
@@ -271,8 +328,10 @@ def rem_eigenvalues(
     one,zero = decay.new_ones(()),decay.new_zeros(())
     if all(o=='regular' for o in names): return decay.unsqueeze(-1),one.expand(len(names), 1)
     theta = torch.stack([zero if o=='regular' else t for o,t in zip(names, theta.unbind())])
-    readout = torch.stack([one if o=='sin' else zero for o in names]) # made where it is needed: no list of numbers is copied there
-    return torch.stack([decay*theta.cos(),decay*theta.sin()], -1),torch.stack([1-readout,readout], -1)
+    # made where it is needed: no list of numbers is copied there
+    readout = torch.stack([one if o=='sin' else zero for o in names])
+    return torch.stack([decay*theta.cos(),decay*theta.sin()], -1),torch.stack([1-readout,readout],
+            -1)
 
 def _exact(device)->torch.dtype:
     "Type of eigenvalues: a rounded one is an error that grows with every power of it"
@@ -280,17 +339,22 @@ def _exact(device)->torch.dtype:
 
 def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries, chunk_size):
     "`rem_mix` from eigenvalues"
-    C,mask = check_int('chunk_size', chunk_size),check_mask(mask, (*v.shape[:3],v.shape[2]), key_only=True)
+    C = check_int('chunk_size', chunk_size)
+    mask = check_mask(mask, (*v.shape[:3],v.shape[2]), key_only=True)
     with torch.autocast(v.device.type, enabled=False):
         x = v.to(torch.promote_types(v.dtype, torch.float32))
         z = _start_sums(state, (len(x),*rho.shape,dilation,x.shape[-1]), x)
         if x.shape[2]==0: return v,z if causal and truncate is None else None
-        if truncate is not None: mix = lambda o,r: (_mix_truncated(o, rho, r, dilation, C, causal, min(truncate, x.shape[2])//dilation),None)
+        if truncate is not None:
+            mix = lambda o,r: (_mix_truncated(o, rho, r, dilation, C, causal,
+                                              min(truncate, x.shape[2])//dilation),None)
         elif x.shape[2]==1 and causal and mask is None: mix = lambda o,r: _rem_step(o, rho, r, z)
         else: mix = lambda o,r: _mix_chunks(o, rho, r, dilation, C, causal, z)
         if mask is None: out,z = mix(x, readout)
         else:
-            outs,z = _mix_masked(x, mask[:,0,0], lambda o,r: mix(o, r.expand_as(rho).to(rho.dtype))[0], rho.shape[-1], dilation)
+            outs,z = _mix_masked(x, mask[:,0,0], lambda o,
+                                 r: mix(o, r.expand_as(rho).to(rho.dtype))[0], rho.shape[-1],
+                                 dilation)
             out = (outs*readout[:,:,None,None].to(x.dtype)).sum(2)
     if queries is not None: out = out[:,:,v.shape[2]-queries:]
     return out.to(v.dtype),z if causal and truncate is None else None
@@ -299,14 +363,20 @@ def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries,
 def _start_sums(state, shape, like):
     "The state, zeros by default; `ValueError` if it belongs to something else"
     if state is None: return like.new_zeros(shape)
-    if tuple(state.shape)!=shape: raise ValueError(f'the state has shape {tuple(state.shape)}: expected {shape}, (batch, heads, parts of a number, dilation, width)')
+    if tuple(state.shape)!=shape:
+        raise ValueError(f'the state has shape {tuple(state.shape)}: expected {shape}, (batch, '
+                         'heads, parts of a number, dilation, width)')
     return state.to(like.dtype)
 
 def check_rem_input(v, dilation, causal, truncate, state, queries):
     "Refuse arguments of `rem_mix` that do not fit together"
-    if v.ndim!=4 or not v.is_floating_point(): raise ValueError(f'v has shape {tuple(v.shape)} and dtype {v.dtype}: expected (batch, heads, positions, width), floating point')
+    if v.ndim!=4 or not v.is_floating_point():
+        raise ValueError(f'v has shape {tuple(v.shape)} and dtype {v.dtype}: expected (batch, '
+                         'heads, positions, width), floating point')
     check_int('dilation', dilation)
     if truncate is not None: check_int('truncate', truncate)
     if queries is not None: check_int('queries', queries, 0, v.shape[2])
     if state is not None and not causal: raise ValueError('a state needs causal=True')
-    if state is not None and truncate is not None: raise ValueError('a truncated REM has no state: give the values it can see in front of v, and the number of new ones as queries')
+    if state is not None and truncate is not None:
+        raise ValueError('a truncated REM has no state: give the values it can see in front of v, '
+                         'and the number of new ones as queries')

@@ -16,31 +16,40 @@ from torch import nn
 
 from ..core import check_choice,check_int,check_mask,hide_padding
 from .layer import QKVAttention,register_attention
-from .rem import check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix,rem_mix
+from .rem import (
+    check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix,rem_mix)
 from .softmax import KVState,softmax_attention
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a8f5f953
 def paper_heads(
     counts, # (k1, ..., k6): regular, cosine, sine, dilated regular, dilated cosine, dilated sine
     dilations=(), # One for each dilated head: k4+k5+k6 of them
-    interleaved:bool=False, # Do the dilations of dilated cosine and sine heads alternate, cos, sin, cos, sin, ...?
+    # Do the dilations of dilated cosine and sine heads alternate, cos, sin, cos, sin, ...?
+    interleaved:bool=False,
 )->list: # Of (kind, dilation, pair)
-    "The list of heads that Huang et al. (2023) write as k1 to k6; the i-th cosine and the i-th sine head are a pair"
+    """The list of heads that Huang et al. (2023) write as k1 to k6; the i-th cosine and the i-th
+    sine head are a pair"""
     if len(counts)!=6: raise ValueError(f'counts={counts!r}: expected six numbers, k1 to k6')
     k = [check_int(f'k{i+1}', o, minimum=0) for i,o in enumerate(counts)]
-    if len(dilations)!=sum(k[3:]): raise ValueError(f'{len(dilations)} dilations for k4+k5+k6={sum(k[3:])} dilated heads: expected one a head')
-    plain = [(kind,1,(1,i) if kind!='regular' else None) for kind,count in zip(rem_kinds, k) for i in range(count)]
+    if len(dilations)!=sum(k[3:]):
+        raise ValueError(f'{len(dilations)} dilations for k4+k5+k6={sum(k[3:])} dilated heads: '
+                         'expected one a head')
+    plain = [(kind,1,(1,i) if kind!='regular' else None) for kind,
+             count in zip(rem_kinds, k) for i in range(count)]
     names = [(kind,i) for kind,count in zip(rem_kinds, k[3:]) for i in range(count)]
     if interleaved: names = names[:k[3]]+sorted(names[k[3]:], key=lambda o: o[1])
-    return plain+[(kind,d,('dilated',i) if kind!='regular' else None) for (kind,i),d in zip(names, dilations)]
+    return plain+[(kind,d,('dilated',i) if kind!='regular' else None) for (kind,i),
+                  d in zip(names, dilations)]
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #41fd4ac4
 def default_heads(
     n_heads:int, # Heads of the layer
 )->list: # Of (kind, dilation, pair)
-    "Matrices for half of the heads, but at least one: pairs of growing dilation, and one regular head if the half is odd"
+    """Matrices for half of the heads, but at least one: pairs of growing dilation, and one regular
+    head if the half is odd"""
     r = max(1, check_int('n_heads', n_heads)//2)
-    return [('regular',1,None)]*(r%2) + [(kind,4**(i%4),i) for i in range(r//2) for kind in ('cos','sin')]
+    return [('regular',1,None)]*(r%2) + [(kind,4**(i%4),i) for i in range(r//2)
+                                         for kind in ('cos','sin')]
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a813edd0
 def _spread_values(
@@ -57,36 +66,49 @@ class REM(nn.Module):
     "Recurrence encoding matrices of several heads, with their learned eigenvalues"
     def __init__(self,
         heads, # List of (kind, dilation, pair), one entry a head; see `paper_heads`
-        share_pairs:bool=True, # Do cyclical heads with the same pair share decay and angle, as a pair of complex eigenvalues does?
+        # Do cyclical heads with the same pair share decay and angle, as a pair of complex
+        # eigenvalues does?
+        share_pairs:bool=True,
         truncate:int=None, # Lag beyond which weights are zero
         chunk_size:int=64, # Steps in a chunk of the parallel form
     ):
         super().__init__()
-        self.heads,self.chunk_size = _check_heads(heads),check_int('chunk_size', chunk_size)
+        self.heads = _check_heads(heads)
+        self.chunk_size = check_int('chunk_size', chunk_size)
         self.truncate = None if truncate is None else check_int('truncate', truncate)
         regular,pairs = [],{}
         for i,(kind,_,pair) in enumerate(self.heads):
             if kind=='regular': regular.append(i)
             else: pairs.setdefault(pair if share_pairs else i, []).append(i)
         if regular: self.eta = nn.Parameter(_spread_values(len(regular), signed=True)) # λ = tanh η
-        if pairs: self.nu,self.theta = nn.Parameter(_spread_values(len(pairs))),nn.Parameter(torch.full((len(pairs),), torch.pi/4)) # γ = σ(ν)
+        # γ = σ(ν)
+        if pairs:
+            self.nu,self.theta = (nn.Parameter(_spread_values(len(pairs))),
+                                  nn.Parameter(torch.full((len(pairs),), torch.pi/4)))
         owner = {i: j for j,o in enumerate([[i] for i in regular]+list(pairs.values())) for i in o}
-        self.owner = [owner[i] for i in range(len(self.heads))] # which of these numbers, one after the other, each head has
+        # which of these numbers, one after the other, each head has
+        self.owner = [owner[i] for i in range(len(self.heads))]
         self.runs = _runs(self.heads)
 
-    def extra_repr(self): return ', '.join(f'{kind}/{d}' if d>1 else kind for kind,d,_ in self.heads)
+    def extra_repr(self):
+        return ', '.join(f'{kind}/{d}' if d>1 else kind for kind,d,_ in self.heads)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #9eb69929
 def _check_heads(heads)->list: # Of (kind, dilation, pair)
     "Refuse a list of heads that is not one"
     heads = list(heads) if isinstance(heads, Iterable) and not isinstance(heads, str) else heads
-    if not isinstance(heads, list) or not heads: raise ValueError(f'heads={heads!r}: expected a list of (kind, dilation, pair) with at least one entry')
+    if not isinstance(heads, list) or not heads:
+        raise ValueError(f'heads={heads!r}: expected a list of (kind, dilation, pair) with at '
+                         'least one entry')
     for o in heads:
-        if not isinstance(o, (tuple,list)) or len(o)!=3: raise ValueError(f'heads has the entry {o!r}: expected (kind, dilation, pair), such as ("cos", 1, 0) or ("regular", 1, None)')
+        if not isinstance(o, (tuple,list)) or len(o)!=3:
+            raise ValueError(f'heads has the entry {o!r}: expected (kind, dilation, pair), such '
+                             'as ("cos", 1, 0) or ("regular", 1, None)')
         kind,d,pair = o
         check_choice('kind', kind, rem_kinds); check_int('dilation', d)
         if kind!='regular' and (pair is None or not _hashable(pair)):
-            raise ValueError(f'heads has the entry {o!r}: expected a name or number as its pair; heads with the same one share decay and angle')
+            raise ValueError(f'heads has the entry {o!r}: expected a name or number as its pair; '
+                             'heads with the same one share decay and angle')
     return [tuple(o) for o in heads]
 
 def _hashable(o)->bool:
@@ -107,10 +129,12 @@ def _runs(heads)->list: # Of (slice of heads, kinds, dilation)
 @patch
 def eigenvalues(self:REM): # `(decay, theta)`, each (heads,), at least float32
     "Decay λ or γ and angle of every head; the angle of a regular head is zero"
-    eta,nu,theta = (o if o is None else o.to(torch.promote_types(o.dtype, torch.float32)) for o in (getattr(self, n, None) for n in ('eta','nu','theta')))
+    eta,nu,theta = (o if o is None else o.to(torch.promote_types(o.dtype, torch.float32))
+                    for o in (getattr(self, n, None) for n in ('eta','nu','theta')))
     decay = ([] if eta is None else [eta.tanh()]) + ([] if nu is None else [nu.sigmoid()])
     angle = ([] if eta is None else [torch.zeros_like(eta)]) + ([] if nu is None else [theta])
-    decay,angle = torch.cat(decay).unbind(),torch.cat(angle).unbind()
+    decay = torch.cat(decay).unbind()
+    angle = torch.cat(angle).unbind()
     return torch.stack([decay[i] for i in self.owner]),torch.stack([angle[i] for i in self.owner])
 
 @patch
@@ -120,17 +144,25 @@ def forward(self:REM,
     causal:bool=True, # See only what came before?
     mask:torch.Tensor=None, # Key mask (b, n), True for real positions
     queries:int=None, # Return the last so many positions only: those before are a memory
-): # `(out, state)`: out is (b, heads, n or queries, w); the state is a tuple of sums, None unless causal and not truncated
+# `(out, state)`: out is (b, heads, n or queries, w); the state is a tuple of sums, None unless
+# causal and not truncated
+):
     "`P @ v` for every head, without forming P"
-    if v.ndim!=4 or v.shape[1]!=len(self.heads): raise ValueError(f'v has shape {tuple(v.shape)}: expected (batch, {len(self.heads)} heads, positions, width)')
-    if state is not None and len(state)!=len(self.runs): raise ValueError(f'the state has {len(state)} sums: expected {len(self.runs)}, one for each run of heads with the same dilation; it comes from other heads')
+    if v.ndim!=4 or v.shape[1]!=len(self.heads):
+        raise ValueError(f'v has shape {tuple(v.shape)}: expected (batch, {len(self.heads)} '
+                         'heads, positions, width)')
+    if state is not None and len(state)!=len(self.runs):
+        raise ValueError(f'the state has {len(state)} sums: expected {len(self.runs)}, one for '
+                         'each run of heads with the same dilation; it comes from other heads')
     decay,theta = self.eigenvalues()
     outs,states = [],[]
     for (part,names,d),z in zip(self.runs, state or [None]*len(self.runs)):
         check_rem_input(v, d, causal, self.truncate, z, queries)
-        out,z = mix_heads(v[:,part], *rem_eigenvalues(names, decay[part], theta[part]), d, causal, self.truncate, mask, z, queries, self.chunk_size)
+        out,z = mix_heads(v[:,part], *rem_eigenvalues(names, decay[part], theta[part]), d, causal,
+                          self.truncate, mask, z, queries, self.chunk_size)
         outs.append(out); states.append(z)
-    return outs[0] if len(outs)==1 else torch.cat(outs, 1),None if states[0] is None else tuple(states)
+    return outs[0] if len(outs)==1 else torch.cat(outs,
+                                                  1),None if states[0] is None else tuple(states)
 
 @patch
 def matrix(self:REM,
@@ -140,7 +172,8 @@ def matrix(self:REM,
 )->torch.Tensor: # (heads, n, m)
     "The matrices themselves, for pictures, tests, and layers that select queries"
     decay,theta = self.eigenvalues()
-    return torch.stack([rem_matrix(kind, n, m, decay=decay[i], theta=theta[i], dilation=d, causal=causal, truncate=self.truncate)
+    return torch.stack([rem_matrix(kind, n, m, decay=decay[i], theta=theta[i], dilation=d,
+                                   causal=causal, truncate=self.truncate)
                         for i,(kind,d,_) in enumerate(self.heads)], -3)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #61d3a3dd
@@ -151,7 +184,8 @@ def blend(
 )->torch.Tensor: # (b, h, n, w); heads without a matrix are as they were
     "(1-σ(μ))·attended + σ(μ)·recurrent (Huang et al. 2023)"
     r = recurrent.shape[1]
-    gate = mu.to(torch.promote_types(mu.dtype, torch.float32)).sigmoid().to(attended.dtype).view(-1,1,1)
+    gate = mu.to(torch.promote_types(mu.dtype, torch.float32)).sigmoid().to(attended.dtype).view(-1,
+            1,1)
     mixed = torch.lerp(attended[:,:r], recurrent.to(attended.dtype), gate)
     return mixed if r==attended.shape[1] else torch.cat([mixed,attended[:,r:]], 1)
 
@@ -167,8 +201,11 @@ def new_gate(
 
 def new_matrices(
     n_heads:int, # Heads of the layer
-    heads=None, # List of (kind, dilation, pair) for the heads with a matrix, at most `n_heads`; default `default_heads`
-    gate:str='layer', # One gate for the whole 'layer', as in the paper, or one for each 'head' with a matrix
+    # List of (kind, dilation, pair) for the heads with a matrix, at most `n_heads`; default
+    # `default_heads`
+    heads=None,
+    # One gate for the whole 'layer', as in the paper, or one for each 'head' with a matrix
+    gate:str='layer',
     share_pairs:bool=True, # Do heads with the same pair share decay and angle?
     init_mu:float=None, # Initial gate before the logistic function; default drawn from [-3, 3]
     truncate:int=None, # Lag beyond which the matrices are zero
@@ -177,7 +214,9 @@ def new_matrices(
     "What a layer needs for self-attention with recurrence"
     rem = REM(default_heads(n_heads) if heads is None else heads, share_pairs, truncate, chunk_size)
     r = len(rem.heads)
-    if r>n_heads: raise ValueError(f'{r} heads with a matrix, but n_heads={n_heads}: list at most as many as there are')
+    if r>n_heads:
+        raise ValueError(f'{r} heads with a matrix, but n_heads={n_heads}: list at most as many '
+                         'as there are')
     return rem,new_gate(gate, r, init_mu)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #c65bb6be
@@ -188,13 +227,17 @@ class RSAState(NamedTuple):
 
 @register_attention('rsa')
 class RSA(QKVAttention):
-    "Self-attention with recurrence (Huang et al. 2023); parameters of `SoftmaxAttention` and a few numbers"
+    """Self-attention with recurrence (Huang et al. 2023); parameters of `SoftmaxAttention` and a
+    few numbers"""
     state_type = RSAState
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        heads=None, # List of (kind, dilation, pair) for the heads with a matrix, at most `n_heads`; default `default_heads`, for half of them
-        gate:str='layer', # One gate for the whole 'layer', as in the paper, or one for each 'head' with a matrix
+        # List of (kind, dilation, pair) for the heads with a matrix, at most `n_heads`; default
+        # `default_heads`, for half of them
+        heads=None,
+        # One gate for the whole 'layer', as in the paper, or one for each 'head' with a matrix
+        gate:str='layer',
         share_pairs:bool=True, # Do heads with the same pair share decay and angle?
         init_mu:float=None, # Initial gate before the logistic function; default drawn from [-3, 3]
         truncate:int=None, # Lag beyond which the matrices are zero
@@ -202,17 +245,22 @@ class RSA(QKVAttention):
         **kwargs, # `d_head`, `causal`, `bias` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu, truncate, chunk_size)
-        self.options = dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs, init_mu=init_mu, truncate=truncate, chunk_size=chunk_size)
+        self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu, truncate,
+                                        chunk_size)
+        self.options = dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs,
+                            init_mu=init_mu, truncate=truncate, chunk_size=chunk_size)
 
     def attend(self, q, k, v, state, mask):
         "Softmax attention and matrices, blended"
         check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
         v = hide_padding(v, mask) # for the matrices
         r,truncate,kv,sums = len(self.rem.heads),self.rem.truncate,*(state or (None,None))
-        if kv is not None and truncate is None and sums is None: raise ValueError('the state has no sums: it comes from a layer with a truncation; start without a state, or use a layer with a truncation')
+        if kv is not None and truncate is None and sums is None:
+            raise ValueError('the state has no sums: it comes from a layer with a truncation; '
+                             'start without a state, or use a layer with a truncation')
         attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)
-        if truncate is None or kv is None: recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
+        if truncate is None or kv is None:
+            recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
         else: recurrent,_ = self.rem(*_values_in_reach(kv, r, v.shape[2], truncate))
         return blend(attended, recurrent, self.mu),None if kv is None else RSAState(kv, sums)
 
@@ -234,15 +282,23 @@ def plot_rem(
     rem,r = layer.rem,len(layer.rem.heads)
     with torch.no_grad():
         gate = layer.mu.float().sigmoid().expand(r)
-        matrices = rem.matrix(n, causal=layer.causal if causal is None else causal).float()*gate[:,None,None]
+        matrices = rem.matrix(n, causal=layer.causal if causal is None
+                              else causal).float()*gate[:,None,None]
         decay,theta = (o.tolist() for o in rem.eigenvalues())
     columns = min(4, r); rows = -(-r//columns); top = matrices.abs().max().item() or 1
-    fig,axs = plt.subplots(rows, columns, figsize=(1.8*columns+.8,2.2*rows), layout='constrained', squeeze=False)
+    fig,axs = plt.subplots(rows, columns, figsize=(1.8*columns+.8,2.2*rows), layout='constrained',
+                           squeeze=False)
     for ax in axs.flat[r:]: ax.axis('off')
     for ax,P,(kind,d,_),a,t in zip(axs.flat, matrices.cpu(), rem.heads, decay, theta):
         im = ax.imshow(P, cmap='RdBu_r', vmin=-top, vmax=top, interpolation='nearest')
-        ax.set_title(f'{kind}, dilation {d}\n' + (f'λ = {a:.2f}' if kind=='regular' else f'γ = {a:.2f}, θ = {t:.2f}'), fontsize=8)
-        ax.tick_params(labelsize=7); ax.set_xlabel('key', fontsize=7); ax.set_ylabel('query', fontsize=7)
+        ax.set_title(f'{kind}, dilation {d}\n'
+                     + (f'λ = {a:.2f}' if kind=='regular' else f'γ = {a:.2f}, θ = {t:.2f}'),
+                     fontsize=8)
+        ax.tick_params(labelsize=7)
+        ax.set_xlabel('key', fontsize=7)
+        ax.set_ylabel('query', fontsize=7)
     fig.colorbar(im, ax=axs, label='weight', shrink=.8)
-    fig.suptitle('gate ' + ', '.join(f'{o:.2f}' for o in (gate[:1] if layer.mu.ndim==0 else gate).tolist()), fontsize=9)
+    fig.suptitle('gate ' + ', '.join(f'{o:.2f}'
+                                     for o in (gate[:1] if layer.mu.ndim==0 else gate).tolist()),
+                                     fontsize=9)
     return fig

@@ -18,7 +18,8 @@ from torch import nn
 
 from ..core import check_choice,check_int,check_mask,hide_padding
 from .layer import QKVAttention,register_attention,sdpa
-from .local import LocalState,all_real,extend_local,local_attention,window_distances
+from .local import (
+    LocalState,all_real,extend_local,local_attention,window_distances)
 from .rsa import blend,new_matrices
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #daf850ae
@@ -55,7 +56,8 @@ def distance_buckets(
     "A bucket for each short distance, and for longer ones buckets that grow with the distance"
     exact = n_buckets//2
     far = (distance.clamp(min=exact).double()/exact).log()/math.log(max_distance/exact)
-    return torch.where(distance<exact, distance, (exact+(far*exact).floor().long()).clamp(max=n_buckets-1))
+    return torch.where(distance<exact, distance,
+                       (exact+(far*exact).floor().long()).clamp(max=n_buckets-1))
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #ca0f4507
 def init_kernel(
@@ -63,7 +65,8 @@ def init_kernel(
     variance:float=1., # Of the outputs, for inputs of variance one
 ):
     "Draw a weight matrix from a normal distribution that is cut off at two standard deviations"
-    std = math.sqrt(variance/weight.shape[1])/.87962566 # the cut reduces the standard deviation by this factor
+    # the cut reduces the standard deviation by this factor
+    std = math.sqrt(variance/weight.shape[1])/.87962566
     return nn.init.trunc_normal_(weight, std=std, a=-2*std, b=2*std)
 
 def new_linear(
@@ -81,28 +84,45 @@ def new_linear(
 # %% ../../nbs/10_attention/12_sliding.ipynb #a65b4b7a
 @register_attention('sliding')
 class SlidingAttention(QKVAttention):
-    "Sliding-window attention with normalised queries and keys, and a bias by distance (Hutchins et al. 2022, sections 3.1 and 3.3)"
+    """Sliding-window attention with normalised queries and keys, and a bias by distance (Hutchins
+    et al. 2022, sections 3.1 and 3.3)"""
     state_type = LocalState
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
         window:int=128, # W: how many keys a position sees; 512 in the paper
         include_self:bool=False, # Does a position see itself? In the authors' code it does not
-        qk_norm:bool=True, # Unit queries and keys, and a learned scale for each head? Otherwise scores are (q·k)/sqrt(d) plus bias
-        qk_scale:float=1., # Initial scale; the authors' 1 makes nearly uniform weights, and small runs learn faster from 8
-        distances:bool=True, # Add a learned number to each score, by distance? Without, a position knows no order, as in the layer of a memory
-        empty:str='zeros', # Before the first position stand keys and values of 'zeros', as in the authors' code, or there is nothing: 'masked'
+        # Unit queries and keys, and a learned scale for each head? Otherwise scores are
+        # (q·k)/sqrt(d) plus bias
+        qk_norm:bool=True,
+        # Initial scale; the authors' 1 makes nearly uniform weights, and small runs learn faster
+        # from 8
+        qk_scale:float=1.,
+        # Add a learned number to each score, by distance? Without, a position knows no order, as in
+        # the layer of a memory
+        distances:bool=True,
+        # Before the first position stand keys and values of 'zeros', as in the authors' code, or
+        # there is nothing: 'masked'
+        empty:str='zeros',
         **kwargs, # `d_head`, `bias`, `max_len` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        if not self.causal: raise ValueError(f'{self.name} attention is causal: its window lies in the past; use softmax or local attention for causal=False')
-        self.window,self.include_self,self.qk_norm = check_int('window', window),include_self,qk_norm
-        self.empty,self.qk_scale = check_choice('empty', empty, ('zeros','masked')),qk_scale
-        self.options = dict(window=window, include_self=include_self, qk_norm=qk_norm, qk_scale=qk_scale, distances=distances, empty=empty)
+        if not self.causal:
+            raise ValueError(f'{self.name} attention is causal: its window lies in the past; use '
+                             'softmax or local attention for causal=False')
+        self.window = check_int('window', window)
+        self.include_self = include_self
+        self.qk_norm = qk_norm
+        self.empty = check_choice('empty', empty, ('zeros','masked'))
+        self.qk_scale = qk_scale
+        self.options = dict(window=window, include_self=include_self, qk_norm=qk_norm,
+                            qk_scale=qk_scale, distances=distances, empty=empty)
         self.first,self.reach = window_distances(window, True, include_self)
         self.register_derived()
-        self.distance_bias = nn.Parameter(torch.empty(n_heads, 32).normal_(std=32**-.5)) if distances else None
-        self.scale,self.to_out = self.new_scale(),new_linear(n_heads*self.d_head, d_model, self.config['bias'])
+        self.distance_bias = None
+        if distances: self.distance_bias = nn.Parameter(torch.empty(n_heads, 32).normal_(std=32**-.5))
+        self.scale,self.to_out = self.new_scale(),new_linear(n_heads*self.d_head, d_model,
+                                                             self.config['bias'])
 
     def derived(self):
         "The bucket of every distance in the window"
@@ -114,16 +134,21 @@ class SlidingAttention(QKVAttention):
 
     def new_scale(self):
         "A factor of the scores for each head; None for the usual one"
-        return nn.Parameter(torch.full((self.n_heads,), float(self.qk_scale))) if self.qk_norm else None
+        return nn.Parameter(torch.full((self.n_heads,),
+                                       float(self.qk_scale))) if self.qk_norm else None
 
-    def extra_repr(self): return f'{super().extra_repr()}, window={self.window}, include_self={self.include_self}, qk_norm={self.qk_norm}'
+    def extra_repr(self):
+        return (f'{super().extra_repr()}, window={self.window}, include_self={self.include_self}, '
+                f'qk_norm={self.qk_norm}')
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #3b70d36f
 @patch
 def nothing(self:SlidingAttention, k, v, length):
-    "What stands before the first position: `length` keys and values of zero, and whether they are real; `k` and `v` say of what kind"
+    """What stands before the first position: `length` keys and values of zero, and whether they are
+    real; `k` and `v` say of what kind"""
     b,h,_,d = k.shape
-    return LocalState(k.new_zeros(b, h, length, d), v.new_zeros(b, h, length, d), None if self.empty=='zeros' else k.new_zeros(b, length, dtype=torch.bool))
+    return LocalState(k.new_zeros(b, h, length, d), v.new_zeros(b, h, length, d),
+                      None if self.empty=='zeros' else k.new_zeros(b, length, dtype=torch.bool))
 
 @patch
 def scores(self:SlidingAttention, q, k):
@@ -133,7 +158,8 @@ def scores(self:SlidingAttention, q, k):
 @patch
 def attend_window(self:SlidingAttention, q, k, v, past, mask):
     "Attend from scaled queries to the window; `past` is the `LocalState` before these positions"
-    return local_attention(q, k, v, window=self.window, include_self=self.include_self, bias=self.bias_by_distance(q.dtype), scale=1., mask=mask, state=past)
+    return local_attention(q, k, v, window=self.window, include_self=self.include_self,
+                           bias=self.bias_by_distance(q.dtype), scale=1., mask=mask, state=past)
 
 @patch
 def bias_by_distance(self:SlidingAttention, dtype):
@@ -153,7 +179,8 @@ def attend(self:SlidingAttention, q, k, v, state, mask):
 
 @patch
 def also_nothing(self:SlidingAttention, state, mask):
-    "The key mask, in which zeros before the first position stay what they are before the first real one"
+    """The key mask, in which zeros before the first position stay what they are before the first
+    real one"""
     if mask is None or self.empty=='masked': return mask
     untouched = (state.k==0).flatten(1).all(1)
     if state.real is not None: untouched = untouched & state.real.all(1)
@@ -174,8 +201,10 @@ def restart(self:SlidingAttention,
 def check_rows(rows, b):
     "Refuse anything but a boolean for each row"
     if isinstance(rows, torch.Tensor) and rows.dtype==torch.bool and tuple(rows.shape)==(b,): return
-    given = f'have shape {tuple(rows.shape)} and dtype {rows.dtype}' if isinstance(rows, torch.Tensor) else f'are a {type(rows).__name__}'
-    raise ValueError(f'rows {given}: expected torch.bool of shape {(b,)}, True for the rows that begin a new text')
+    given = f'have shape {tuple(rows.shape)} and dtype {rows.dtype}' if isinstance(rows,
+            torch.Tensor) else f'are a {type(rows).__name__}'
+    raise ValueError(f'rows {given}: expected torch.bool of shape {(b,)}, True for the rows that '
+                     'begin a new text')
 
 def replace_rows(
     old, # A named tuple of tensors, batch first, or None
@@ -183,7 +212,8 @@ def replace_rows(
     rows:torch.Tensor, # Boolean, (b,)
 ):
     "Row by row, the new tensors or the old ones; one of the two may say with None that all is real"
-    if (new.real is None)!=(old.real is None): new,old = (o._replace(real=all_real(o.real, o.k)) for o in (new,old))
+    if (new.real is None)!=(old.real is None):
+        new,old = (o._replace(real=all_real(o.real, o.k)) for o in (new,old))
     def pick(a, b): return None if a is None else torch.where(rows.view(-1, *[1]*(a.ndim-1)), b, a)
     return type(old)(*map(pick, old, new))
 
@@ -201,7 +231,9 @@ class RSASlidingAttention(SlidingAttention):
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
         window:int=128, # W: how many keys a position sees
-        heads=None, # List of (kind, dilation, pair) for the heads with a matrix, as for `RSA`; default `default_heads`
+        # List of (kind, dilation, pair) for the heads with a matrix, as for `RSA`; default
+        # `default_heads`
+        heads=None,
         gate:str='layer', # One gate for the whole 'layer', or one for each 'head' with a matrix
         share_pairs:bool=True, # Do heads with the same pair share decay and angle?
         init_mu:float=None, # Initial gate before the logistic function; default drawn from [-3, 3]
@@ -209,7 +241,8 @@ class RSASlidingAttention(SlidingAttention):
     ):
         super().__init__(d_model, n_heads, window, **kwargs)
         self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu)
-        self.options |= dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs, init_mu=init_mu)
+        self.options |= dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs,
+                             init_mu=init_mu)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #7bc7f491
 @patch
@@ -230,16 +263,21 @@ def restart(self:RSASlidingAttention,
     "The state in which some rows of the batch have seen nothing"
     if state is None: return None
     local = SlidingAttention.restart(self, state.local, rows)
-    return RSASlidingState(local, tuple(o.masked_fill(rows.view(-1, *[1]*(o.ndim-1)), 0.) for o in state.sums))
+    return RSASlidingState(local, tuple(o.masked_fill(rows.view(-1, *[1]*(o.ndim-1)), 0.)
+                                        for o in state.sums))
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #5be0ddc0
 @patch
 def attend_blocks(self:SlidingAttention, q, k, v, state, mask):
-    "Attend from scaled queries to the window; also the keys and values from the block before on, and which of them are real"
+    """Attend from scaled queries to the window; also the keys and values from the block before on,
+    and which of them are real"""
     check_mask(mask, (*q.shape[:3],q.shape[2]), key_only=True)
     q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     start = state.k.shape[2]-self.reach
-    out,_ = self.attend_window(q, k, v, LocalState(state.k[:,:,start:], state.v[:,:,start:], None if state.real is None else state.real[:,start:]), mask)
+    out,_ = self.attend_window(q, k, v,
+                               LocalState(state.k[:,:,start:], state.v[:,:,start:],
+                                          None if state.real is None else state.real[:,start:]),
+                                          mask)
     return out,*extend_local(state, k, v, mask)
 
 def keep_blocks(k, v, real, window):
@@ -253,11 +291,17 @@ def check_block_keys(state, window, sizes):
     b,h,d = sizes
     n = state.k.shape[2]
     expected = b,h,n,d
-    if tuple(state.k.shape)!=expected: raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}: expected {expected}; it comes from a layer of other sizes, or from another batch')
-    if not window<=n<2*window: raise ValueError(f'the state holds {n} keys: expected {window} to {2*window-1}, those of a block of {window} and of the incomplete one after it')
+    if tuple(state.k.shape)!=expected:
+        raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}: expected '
+                         f'{expected}; it comes from a layer of other sizes, or from another batch')
+    if not window<=n<2*window:
+        raise ValueError(f'the state holds {n} keys: expected {window} to {2*window-1}, those of '
+                         f'a block of {window} and of the incomplete one after it')
 
 def check_block_end(state, window):
     "Refuse a state from the middle of a block"
     r = state.k.shape[2]-window
-    if r: raise ValueError(f'{r} positions of a block of {window} have been read: a row can begin a new text only where all rows begin a block, '
+    if r:
+        raise ValueError(f'{r} positions of a block of {window} have been read: a row can begin a '
+                         'new text only where all rows begin a block, '
                            'so read masked padding up to the end of the block first')

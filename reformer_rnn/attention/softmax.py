@@ -13,7 +13,8 @@ import torch
 import torch.nn.functional as F
 
 from ..core import cast_state,check_mask,check_qkv,hide_padding
-from .layer import AttentionLayer,QKVAttention,real_context,register_attention,sdpa
+from .layer import (
+    AttentionLayer,QKVAttention,real_context,register_attention,sdpa)
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #839e8f90
 class KVState(NamedTuple):
@@ -37,12 +38,14 @@ def extend_state(
     "Append keys, values and their mask to a state"
     b,n = k.shape[0],k.shape[2]
     if mask is not None and tuple(mask.shape)!=(b,n):
-        raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask {(b,n)} of the new positions')
+        raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask {(b,n)} of the '
+                         'new positions')
     if state is None: return KVState(k, v, mask)
     state = cast_state(state, k.dtype)
     for name,old,new in (('keys',state.k,k),('values',state.v,v)):
         if old.shape[:2]+old.shape[3:]!=new.shape[:2]+new.shape[3:]:
-            raise ValueError(f'the state holds {name} of shape {tuple(old.shape)}, the new ones have {tuple(new.shape)}: '
+            raise ValueError(f'the state holds {name} of shape {tuple(old.shape)}, the new ones '
+                             f'have {tuple(new.shape)}: '
                              'batch, heads and width must agree')
     if mask is not None or state.mask is not None:
         real = lambda o,m: k.new_ones(b, m, dtype=torch.bool) if o is None else o
@@ -68,11 +71,16 @@ def softmax_attention(
     v:torch.Tensor, # Values, (b, h, m, dv)
     *,
     causal:bool=False, # Hide later positions? The queries are the last n of the keys' positions
-    mask:torch.Tensor=None, # Boolean, True where attending is allowed: a key mask (b, m) or broadcastable to (b, h, n, m)
+    # Boolean, True where attending is allowed: a key mask (b, m) or broadcastable to (b, h, n, m)
+    mask:torch.Tensor=None,
     bias:torch.Tensor=None, # Added to the scores, broadcastable to (b, h, n, m)
     scale:float=None, # Factor of q·k; default 1/sqrt(d)
-    state:KVState=None, # Positions seen before; needs causal=True, and then a mask must be a key mask (b, n) of the new ones
-): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless causal
+    # Positions seen before; needs causal=True, and then a mask must be a key mask (b, n) of the new
+    # ones
+    state:KVState=None,
+# `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless
+# causal
+):
     "Softmax attention (Vaswani et al. 2017, equation 1)"
     check_qkv(q, k, v)
     if mask is not None: q,k,v = hide_all(q, k, v, mask, causal)
@@ -83,11 +91,13 @@ def softmax_attention(
     if causal and q.shape[2]==k.shape[2] and mask is None and bias is None:
         return sdpa(q, k, v, is_causal=True, scale=scale),state
     allowed = allowed_pairs(q, k, causal, mask)
-    if bias is not None: allowed = bias if allowed is None else bias.masked_fill(~allowed, -torch.inf)
+    if bias is not None:
+        allowed = bias if allowed is None else bias.masked_fill(~allowed, -torch.inf)
     return sdpa(q, k, v, attn_mask=allowed, scale=scale),state
 
 def hide_all(q, k, v, mask, causal):
-    "Zeros at padding of keys and values, and of causal queries, which are the last of the same positions"
+    """Zeros at padding of keys and values, and of causal queries, which are the last of the same
+    positions"""
     k,v = (hide_padding(o, mask) for o in (k,v))
     own = mask.ndim==2 and causal and q.shape[2]<=mask.shape[1]
     return hide_padding(q, mask[:,mask.shape[1]-q.shape[2]:]) if own else q,k,v
@@ -101,7 +111,9 @@ def allowed_pairs(
 )->torch.Tensor: # Boolean, broadcastable to (b, h, n, m); None if every pair may attend
     "Combine the causal order with a mask"
     n,m = q.shape[2],k.shape[2]
-    if causal and n>m: raise ValueError(f'causal attention of {n} queries over {m} keys: the queries are the last of the keys\' '
+    if causal and n>m:
+        raise ValueError(f'causal attention of {n} queries over {m} keys: the queries are the '
+                         'last of the keys\' '
                                         'positions, so there must be at least as many keys')
     mask = check_mask(mask, (*q.shape[:2],n,m))
     if not causal or n==1: return mask
@@ -150,15 +162,19 @@ def shared_qk_attention(
     v:torch.Tensor, # Values, (b, h, n, dv)
     *,
     causal:bool=False, # Hide later positions?
-    mask:torch.Tensor=None, # Boolean, True where attending is allowed: a key mask (b, n) or broadcastable to (b, h, n, n)
-    scale:float=None, # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
+    # Boolean, True where attending is allowed: a key mask (b, n) or broadcastable to (b, h, n, n)
+    mask:torch.Tensor=None,
+    # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
+    scale:float=None,
     state:KVState=None, # Positions seen before, with unit keys; needs causal=True
-    k:torch.Tensor=None, # Keys of a context before normalisation, (b, h, m, d), whose values are `v`; needs causal=False
+    # Keys of a context before normalisation, (b, h, m, d), whose values are `v`; needs causal=False
+    k:torch.Tensor=None,
 ): # `(out, state)` as in `softmax_attention`
     "Full attention with shared queries and keys (Kitaev et al. 2020, section 2)"
     if k is not None:
         if causal: raise ValueError('keys of a context need causal=False')
-        return softmax_attention(qk, unit_keys(hide_padding(k, mask)), v, mask=mask, scale=scale, state=state)
+        return softmax_attention(qk, unit_keys(hide_padding(k, mask)), v, mask=mask, scale=scale,
+                                 state=state)
     check_qkv(qk, qk, v)
     qk,v = (hide_padding(o, mask) for o in (qk,v))
     k = unit_keys(qk)

@@ -21,22 +21,28 @@ class _ChunkedLoss(torch.autograd.Function):
         for part,target in zip(x.split(chunk_size), y.split(chunk_size)):
             z = F.linear(part, weight, bias)
             z = z.to(torch.promote_types(z.dtype, torch.float32)).requires_grad_(any(needed))
-            with torch.set_grad_enabled(any(needed)): loss = F.cross_entropy(z, target, ignore_index=ignore_index, reduction='sum')
+            with torch.set_grad_enabled(any(needed)):
+                loss = F.cross_entropy(z, target, ignore_index=ignore_index, reduction='sum')
             total = total+loss.detach()
             if not any(needed): continue
             dz, = torch.autograd.grad(loss, z)
             low,n = dz.to(part.dtype),max(1, len(part))
             if needed[0]: dx.append(low @ weight)
-            if needed[1]: dw = dw + n*(low.T @ (part/n)).to(dz.dtype) # the mean over a slice does not overflow
+            # the mean over a slice does not overflow
+            if needed[1]: dw = dw + n*(low.T @ (part/n)).to(dz.dtype)
             if needed[2]: dc = dc + dz.sum(0)
-        ctx.save_for_backward(*(o if need else None for o,need in zip((torch.cat(dx) if dx else None,dw,dc), needed)))
+        ctx.save_for_backward(*(o if need else None for o,
+                                need in zip((torch.cat(dx) if dx else None,dw,dc), needed)))
         ctx.dtypes = [o if o is None else o.dtype for o in (x,weight,bias)]
         return total
 
     @staticmethod
     def backward(ctx, g):
-        if torch.is_grad_enabled(): raise RuntimeError('the loss in slices has no second derivative: use it without create_graph=True')
-        return *(None if o is None else (o.to(g.dtype)*g).to(dtype) for o,dtype in zip(ctx.saved_tensors, ctx.dtypes)),None,None,None
+        if torch.is_grad_enabled():
+            raise RuntimeError('the loss in slices has no second derivative: use it without '
+                               'create_graph=True')
+        return *(None if o is None else (o.to(g.dtype)*g).to(dtype) for o,
+                 dtype in zip(ctx.saved_tensors, ctx.dtypes)),None,None,None
 
 # %% ../../nbs/20_blocks/04_loss.ipynb #931bcaf2
 def chunked_cross_entropy(
@@ -46,12 +52,16 @@ def chunked_cross_entropy(
     bias:torch.Tensor=None, # Of the output layer, (vocab_sz,)
     *,
     ignore_index:int=-100, # Positions with this target do not count
-    chunk_size:int=1024, # Positions in a slice, over all sequences of the batch; any length is allowed
+    # Positions in a slice, over all sequences of the batch; any length is allowed
+    chunk_size:int=1024,
 )->torch.Tensor: # Mean over the positions that count; `nan` if there are none, as in PyTorch
-    "Cross-entropy of `F.linear(x, weight, bias)` without ever holding all logits (Kitaev et al. 2020, section 3)"
+    """Cross-entropy of `F.linear(x, weight, bias)` without ever holding all logits (Kitaev et al.
+    2020, section 3)"""
     check_int('chunk_size', chunk_size)
     n = check_targets(x, y, weight, bias, ignore_index)
-    if not torch.is_grad_enabled(): x,weight,bias = (None if o is None else o.detach() for o in (x,weight,bias)) # compute no gradients
+    # compute no gradients
+    if not torch.is_grad_enabled():
+        x,weight,bias = (None if o is None else o.detach() for o in (x,weight,bias))
     loss = sum_plainly if ordinary_only() else _ChunkedLoss.apply
     return loss(x.flatten(0, -2), weight, bias, y.flatten(), ignore_index, chunk_size)/n
 
@@ -65,14 +75,22 @@ def sum_plainly(x, weight, bias, y, ignore_index, chunk_size):
     return total
 
 def check_targets(x, y, weight, bias, ignore_index):
-    "The number of targets that count; `ValueError` for what does not fit together, and for targets outside of the vocabulary"
+    """The number of targets that count; `ValueError` for what does not fit together, and for
+    targets outside of the vocabulary"""
     if x.ndim<2 or weight.ndim!=2 or x.shape[-1]!=weight.shape[1]:
-        raise ValueError(f'x has shape {tuple(x.shape)}, weight {tuple(weight.shape)}: expected (..., d) with at least one dimension before the width d, and (vocab_sz, d)')
-    if bias is not None and bias.shape!=weight.shape[:1]: raise ValueError(f'bias has shape {tuple(bias.shape)}: expected {tuple(weight.shape[:1])}, one number for each row of weight')
-    if x.shape[:-1]!=y.shape: raise ValueError(f'x {tuple(x.shape)} and targets {tuple(y.shape)} do not fit: expected one target for each position')
+        raise ValueError(f'x has shape {tuple(x.shape)}, weight {tuple(weight.shape)}: expected '
+                         '(..., d) with at least one dimension before the width d, and (vocab_sz, '
+                         'd)')
+    if bias is not None and bias.shape!=weight.shape[:1]:
+        raise ValueError(f'bias has shape {tuple(bias.shape)}: expected '
+                         f'{tuple(weight.shape[:1])}, one number for each row of weight')
+    if x.shape[:-1]!=y.shape:
+        raise ValueError(f'x {tuple(x.shape)} and targets {tuple(y.shape)} do not fit: expected '
+                         'one target for each position')
     if y.dtype!=torch.int64: raise ValueError(f'targets have dtype {y.dtype}: expected torch.int64')
     if not values_known(y): return (y!=ignore_index).sum()
     counted = y[y!=ignore_index]
     if counted.numel() and not (0<=counted.min() and counted.max()<len(weight)):
-        raise ValueError(f'targets lie between {int(counted.min())} and {int(counted.max())}: expected 0 to {len(weight)-1}, or ignore_index={ignore_index}')
+        raise ValueError(f'targets lie between {int(counted.min())} and {int(counted.max())}: '
+                         f'expected 0 to {len(weight)-1}, or ignore_index={ignore_index}')
     return counted.numel()

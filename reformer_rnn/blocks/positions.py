@@ -20,11 +20,15 @@ def check_positions(
     max_len:int=None, # Number of positions that have a code; None for no limit
 ):
     "Raise `ValueError` unless positions are integers from 0, and below `max_len` if there is one"
-    if positions.dtype not in (torch.int64,torch.int32): raise ValueError(f'positions have dtype {positions.dtype}: expected torch.int64 or torch.int32')
+    if positions.dtype not in (torch.int64,torch.int32):
+        raise ValueError(f'positions have dtype {positions.dtype}: expected torch.int64 or '
+                         'torch.int32')
     if not positions.numel() or not values_known(positions): return
-    if positions.min()<0: raise ValueError(f'position {int(positions.min())} is negative: expected positions from 0')
+    if positions.min()<0:
+        raise ValueError(f'position {int(positions.min())} is negative: expected positions from 0')
     if max_len is not None and positions.max()>=max_len:
-        raise ValueError(f'position {int(positions.max())} is beyond max_len={max_len}: build the model with a larger max_len, or with sinusoidal positions')
+        raise ValueError(f'position {int(positions.max())} is beyond max_len={max_len}: build the '
+                         'model with a larger max_len, or with sinusoidal positions')
 
 def initial_std(
     std:float, # What the caller gave; None for the default
@@ -39,11 +43,15 @@ class SinusoidalPositions(Movable):
     def __init__(self,
         d_model:int, # Width, even
         max_len:int=None, # Not used; here so that all codes are built alike
-        std:float=None, # Size of the components; default 1/sqrt(d_model), that of the token embeddings
+        # Size of the components; default 1/sqrt(d_model), that of the token embeddings
+        std:float=None,
     ):
         super().__init__()
-        if check_int('d_model', d_model)%2: raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be even')
-        self.d_model,self.scale = d_model,initial_std(std, d_model)*2**.5 # a sine has a standard deviation of 1/sqrt(2)
+        if check_int('d_model', d_model)%2:
+            raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be '
+                             'even')
+        self.d_model = d_model
+        self.scale = initial_std(std, d_model)*2**.5 # a sine has a standard deviation of 1/sqrt(2)
         self.register_derived()
 
     def derived(self):
@@ -65,7 +73,9 @@ class LearnedPositions(nn.Module):
     def __init__(self,
         d_model:int, # Width
         max_len:int, # Number of positions in the table
-        std:float=None, # Standard deviation of the initial values; default 1/sqrt(d_model), that of the token embeddings
+        # Standard deviation of the initial values; default 1/sqrt(d_model), that of the token
+        # embeddings
+        std:float=None,
     ):
         super().__init__()
         self.table = nn.Embedding(check_int('max_len', max_len), check_int('d_model', d_model))
@@ -80,13 +90,20 @@ class LearnedPositions(nn.Module):
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #04c5bfae
 class AxialPositions(nn.Module):
-    "A trainable vector for each coordinate of a position in a grid, as in the code of Kitaev et al. (2020)"
+    """A trainable vector for each coordinate of a position in a grid, as in the code of Kitaev et
+    al. (2020)"""
     def __init__(self,
         d_model:int, # Width
-        max_len:int=None, # Longest sequence, where positions end; a grid given by `shape` must hold it. Default all of that grid
-        shape:tuple=None, # Sizes (n1, ..., nk) of the axes; default two of about the square root of `max_len`
-        dims:tuple=None, # Widths (d1, ..., dk), summing to d_model; default all alike, as far as possible
-        std:float=None, # Standard deviation of the initial values; default 1/sqrt(d_model), that of the token embeddings
+        # Longest sequence, where positions end; a grid given by `shape` must hold it. Default all
+        # of that grid
+        max_len:int=None,
+        # Sizes (n1, ..., nk) of the axes; default two of about the square root of `max_len`
+        shape:tuple=None,
+        # Widths (d1, ..., dk), summing to d_model; default all alike, as far as possible
+        dims:tuple=None,
+        # Standard deviation of the initial values; default 1/sqrt(d_model), that of the token
+        # embeddings
+        std:float=None,
     ):
         super().__init__()
         check_int('d_model', d_model)
@@ -94,12 +111,18 @@ class AxialPositions(nn.Module):
             rows = math.isqrt(check_int('max_len', max_len)-1)+1
             shape = rows,-(-max_len//rows)
         self.shape = check_ints('axial shape', shape)
-        k,places = len(self.shape),math.prod(self.shape)
+        k = len(self.shape)
+        places = math.prod(self.shape)
         self.max_len = places if max_len is None else check_int('max_len', max_len)
-        self.dims = tuple(d_model//k+(i<d_model%k) for i in range(k)) if dims is None else check_ints('axial dims', dims)
+        self.dims = tuple(d_model//k+(i<d_model%k)
+                          for i in range(k)) if dims is None else check_ints('axial dims', dims)
         if len(self.dims)!=k or sum(self.dims)!=d_model or 0 in self.dims:
-            raise ValueError(f'axial dims {self.dims} for a grid of shape {self.shape}: expected one width of at least 1 for each axis, with a sum of d_model={d_model}')
-        if places<self.max_len: raise ValueError(f'a grid of shape {self.shape} has {places} positions, fewer than max_len={max_len}: choose a larger shape')
+            raise ValueError(f'axial dims {self.dims} for a grid of shape {self.shape}: expected '
+                             'one width of at least 1 for each axis, with a sum of '
+                             f'd_model={d_model}')
+        if places<self.max_len:
+            raise ValueError(f'a grid of shape {self.shape} has {places} positions, fewer than '
+                             f'max_len={max_len}: choose a larger shape')
         self.tables = nn.ModuleList(nn.Embedding(n, d) for n,d in zip(self.shape, self.dims))
         for o in self.tables: nn.init.normal_(o.weight, std=initial_std(std, d_model))
 
@@ -115,12 +138,15 @@ def check_ints(
     name:str, # Name of the argument, for the message
     values, # What the caller gave
 )->tuple: # Of plain ints
-    "Return `values` as a tuple if they are a tuple or list of integers of at least 1, else raise `ValueError`"
-    if not isinstance(values, (tuple,list)): raise ValueError(f'{name}={values!r}: expected a tuple with one integer for each axis')
+    """Return `values` as a tuple if they are a tuple or list of integers of at least 1, else raise
+    `ValueError`"""
+    if not isinstance(values, (tuple,list)):
+        raise ValueError(f'{name}={values!r}: expected a tuple with one integer for each axis')
     return tuple(check_int(name, o) for o in values)
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #502e1ff4
-position_codes = {'learned': LearnedPositions, 'axial': AxialPositions, 'sinusoidal': SinusoidalPositions}
+position_codes = {'learned': LearnedPositions, 'axial': AxialPositions,
+                  'sinusoidal': SinusoidalPositions}
 
 def get_positions(
     spec, # A key of `position_codes`, a pair (name, dict of options), or None for no position code
@@ -130,8 +156,10 @@ def get_positions(
     "Build the position code of that name; `ValueError` for an unknown name or option"
     if spec is None: return None
     pair = (spec,{}) if isinstance(spec, str) else spec
-    if not (isinstance(pair, (tuple,list)) and len(pair)==2 and isinstance(pair[0], str) and isinstance(pair[1], dict)):
-        raise ValueError(f'positions={spec!r}: expected a name ({", ".join(position_codes)}), a pair (name, dict of options), or None')
+    if not (isinstance(pair, (tuple,list)) and len(pair)==2 and isinstance(pair[0], str)
+            and isinstance(pair[1], dict)):
+        raise ValueError(f'positions={spec!r}: expected a name ({", ".join(position_codes)}), a '
+                         'pair (name, dict of options), or None')
     name,options = pair
     cls = position_codes[check_choice('positions', name, position_codes)]
     try: return cls(d_model, max_len, **options)
@@ -144,7 +172,9 @@ class Embed(nn.Module):
         vocab_sz:int, # Number of different tokens
         d_model:int, # Width
         max_len:int, # Longest sequence
-        positions='learned', # What `get_positions` takes: 'learned', 'axial', 'sinusoidal', a pair (name, options), or None
+        # What `get_positions` takes: 'learned', 'axial', 'sinusoidal', a pair (name, options), or
+        # None
+        positions='learned',
         dropout:float=0., # On the sum
         scale:float=1., # Factor of the token vectors; the first transformers took sqrt(d_model)
     ):
@@ -159,25 +189,33 @@ class Embed(nn.Module):
     def forward(self,
         ids:torch.Tensor, # Tokens, (b, n) integers
         start:torch.Tensor=None, # Position of the first token, (b,); None for 0
-        mask:torch.Tensor=None, # Key mask (b, n), False at padding, which takes no position and becomes zeros
+        # Key mask (b, n), False at padding, which takes no position and becomes zeros
+        mask:torch.Tensor=None,
     )->torch.Tensor: # (b, n, d_model)
         "Look up tokens and positions, or raise `ValueError` for unknown ones"
-        if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32): raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected integers of shape (batch, positions)')
+        if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32):
+            raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
+                             'integers of shape (batch, positions)')
         V = self.tokens.num_embeddings
         if ids.numel() and values_known(ids) and not (0<=ids.min() and ids.max()<V):
-            raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 to {V-1}')
-        x,places = self.tokens(ids),count_positions(ids, mask)
+            raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 '
+                             f'to {V-1}')
+        x = self.tokens(ids)
+        places = count_positions(ids, mask)
         if self.scale!=1: x = self.scale*x
-        if self.positions is not None: x = x + self.positions(places if start is None else places+start.unsqueeze(1))
+        if self.positions is not None:
+            x = x + self.positions(places if start is None else places+start.unsqueeze(1))
         return self.dropout(hide_padding(x, mask))
 
 def count_positions(
     ids:torch.Tensor, # Tokens, (b, n)
     mask:torch.Tensor=None, # Key mask (b, n), False at padding
 )->torch.Tensor: # (1, n), or (b, n) with a mask
-    "Numbers of the tokens, counting the real ones only; `ValueError` for a mask that is no key mask"
+    """Numbers of the tokens, counting the real ones only; `ValueError` for a mask that is no key
+    mask"""
     if mask is None: return torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
     if mask.dtype!=torch.bool or mask.shape!=ids.shape:
-        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a key mask, '
+        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
+                         'key mask, '
                          f'torch.bool of shape {tuple(ids.shape)}, True for real tokens')
     return (mask.cumsum(1)-1).clamp(min=0)

@@ -33,7 +33,8 @@ def smallest_type(
     "The same numbers in the smallest type that holds them"
     if choice.dtype==torch.bool or not choice.numel(): return choice
     low,high = torch.stack(choice.aminmax()).tolist()
-    return choice.to(next(o for o in (torch.uint8, torch.int16, torch.int32, torch.int64) if torch.iinfo(o).min<=low and high<=torch.iinfo(o).max))
+    return choice.to(next(o for o in (torch.uint8, torch.int16, torch.int32, torch.int64)
+                          if torch.iinfo(o).min<=low and high<=torch.iinfo(o).max))
 
 @contextmanager
 def repeat_call(
@@ -54,8 +55,10 @@ def same_autocast(
     x:torch.Tensor, # Any tensor on the device in use
 ): # A function without arguments that opens a `with` block
     "Remember the present autocast settings, to open them again later"
-    settings = [dict(device_type=o, dtype=torch.get_autocast_dtype(o), enabled=torch.is_autocast_enabled(o), cache_enabled=False)
-                for o in {'cpu',x.device.type}] # no cache: weights cast without gradients must not be found by those who need them
+    settings = [dict(device_type=o, dtype=torch.get_autocast_dtype(o),
+                     enabled=torch.is_autocast_enabled(o), cache_enabled=False)
+                # no cache: weights cast without gradients must not be found by those who need them
+                for o in {'cpu',x.device.type}]
     @contextmanager
     def reopen():
         with ExitStack() as stack:
@@ -69,9 +72,11 @@ def stand_ins(
     module:torch.nn.Module, # Whose parameters are to be replaced
     params:list, # These of them
 ):
-    "Put leaves of their own in the places of parameters inside a `with` block, and give the list of them"
+    """Put leaves of their own in the places of parameters inside a `with` block, and give the list
+    of them"""
     leaves = {p: p.detach().requires_grad_() for p in params}
-    places = [(o._parameters,k,p) for o in module.modules() for k,p in o._parameters.items() if p in leaves]
+    places = [(o._parameters,k,p) for o in module.modules() for k,
+              p in o._parameters.items() if p in leaves]
     for table,k,p in places: table[k] = leaves[p]
     try: yield list(leaves.values())
     finally:
@@ -93,7 +98,9 @@ def pull_back(
     for part,g in zip(x.chunk(step.chunks, 1), g.chunk(step.chunks, 1)):
         part = part.detach().requires_grad_()
         with torch.enable_grad(),autocast(): y,_ = step.f(part, state, **kwargs)
-        d,*grads = torch.autograd.grad(y, [part,*leaves], g.to(y.dtype), allow_unused=True) if y.requires_grad else [None]*(1+len(leaves))
+        d,*grads = torch.autograd.grad(y, [part,*leaves], g.to(y.dtype),
+                                       allow_unused=True) if y.requires_grad else [None]*(1
+                                               +len(leaves))
         added.append(y.detach()); dx.append(torch.zeros_like(part) if d is None else d)
         sums = [add_gradients(*o) for o in zip(sums, grads)]
     return torch.cat(added, 1),torch.cat(dx, 1),sums
@@ -116,8 +123,12 @@ class ReversibleRun:
         dtype:torch.dtype, # In which the blocks compute
         kwargs:dict, # Arguments of the steps
     ):
-        self.steps = [(step,None if i else state,i==0) for block,state in zip(stack, states) for i,step in enumerate(block.steps)]
-        self.stack,self.dtype,self.kwargs,self.states = stack,dtype,kwargs,[] if keep_states else None
+        self.steps = [(step,None if i else state,i==0) for block,state in zip(stack, states) for i,
+                      step in enumerate(block.steps)]
+        self.stack = stack
+        self.dtype = dtype
+        self.kwargs = kwargs
+        self.states = [] if keep_states else None
         self.params = [p for p in stack.parameters() if p.requires_grad]
 
     def forward(self, x, context, notes=None):
@@ -133,9 +144,13 @@ class ReversibleRun:
 
     def snapshot(self):
         "What must not change before the backward pass"
-        given,tensors = [],chain(self.stack.parameters(), self.stack.buffers())
-        map_state(given.append, [o for o in self.kwargs.values() if isinstance(o, torch.Tensor)]+[state for _,state,_ in self.steps])
-        return [(o,o.training) for o in self.stack.modules()],[(id(o),o._version) for o in chain(tensors, given)]
+        given = []
+        tensors = chain(self.stack.parameters(), self.stack.buffers())
+        map_state(given.append, [o for o in self.kwargs.values()
+                                 if isinstance(o, torch.Tensor)]+[state for _,state,
+                                                                  _ in self.steps])
+        return [(o,o.training) for o in self.stack.modules()],[(id(o),o._version)
+                                                               for o in chain(tensors, given)]
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #2d95c416
 class _Reversible(torch.autograd.Function):
@@ -145,13 +160,16 @@ class _Reversible(torch.autograd.Function):
         notes,ctx.autocast = [],same_autocast(x)
         with ctx.autocast(): a,b = run.forward(x, context, notes)
         run.states = detach_state(run.states)
-        ctx.run,ctx.snapshot,ctx.lengths = run,run.snapshot(),[len(o) for o in notes]
+        ctx.run = run
+        ctx.snapshot = run.snapshot()
+        ctx.lengths = [len(o) for o in notes]
         ctx.save_for_backward(a, b, context, *chain(*notes))
         return a,b
 
     @staticmethod
     def backward(ctx, da, db):
-        run,wanted = ctx.run,ctx.needs_input_grad[2]
+        run = ctx.run
+        wanted = ctx.needs_input_grad[2]
         if torch.is_grad_enabled(): raise RuntimeError(_twice)
         if run.snapshot()!=ctx.snapshot: raise RuntimeError(_changed)
         a,b,context,*notes = ctx.saved_tensors
@@ -161,21 +179,26 @@ class _Reversible(torch.autograd.Function):
             sums = [None]*len(leaves)
             for (step,state,_),o in zip(reversed(run.steps), notes):
                 with repeat_call(a, o):
-                    added,dx,sums = pull_back(step, a.to(run.dtype), db, leaves, sums, ctx.autocast, state, context=context, **run.kwargs)
+                    added,dx,sums = pull_back(step, a.to(run.dtype), db, leaves, sums,
+                                              ctx.autocast, state, context=context, **run.kwargs)
                 a,b,da,db = b-added,a,db,da+dx
         dcontext = sums.pop() if wanted else None
         return None,(da+db).to(run.dtype),dcontext,*(for_hooks(*o) for o in zip(run.params, sums))
 
-_changed = ('the stack was changed between its forward and its backward pass: its mode, its attention, its parameters or buffers, or the mask or states that it was given, are not the same. '
+_changed = ('the stack was changed between its forward and its backward pass: its mode, its '
+            'attention, its parameters or buffers, or the mask or states that it was given, are '
+            'not the same. '
            'Call backward first, or use a stack with reversible=False')
-_twice = 'a reversible stack has no second derivative: use it without create_graph=True, or with reversible=False'
+_twice = ('a reversible stack has no second derivative: use it without create_graph=True, or with '
+          'reversible=False')
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #431a838f
 class ReversibleStack(Stack):
     "Blocks in a reversible residual stack (Gomez et al. 2017; Kitaev et al. 2020, section 3)"
     def __init__(self,
         blocks=(), # Blocks with `steps`, as `Block` has
-        reversible:bool=True, # Save memory by computing backwards? If not, the same function through ordinary autograd
+        # Save memory by computing backwards? If not, the same function through ordinary autograd
+        reversible:bool=True,
     ):
         super().__init__(blocks)
         self.reversible = reversible
@@ -190,10 +213,13 @@ class ReversibleStack(Stack):
         "Run all blocks on two streams, and return their mean"
         backwards = self.reversible and torch.is_grad_enabled() and not ordinary_only()
         states = self.block_states(states)
-        run = ReversibleRun(self, detach_state(states) if backwards else states, keep_states, x.dtype, kwargs)
+        run = ReversibleRun(self, detach_state(states) if backwards else states, keep_states,
+                            x.dtype, kwargs)
         if backwards:
             for name,o in kwargs.items():
-                if getattr(o, 'requires_grad', False): raise ValueError(f'{name} requires a gradient, which a reversible stack does not give it: detach it, or use reversible=False')
+                if getattr(o, 'requires_grad', False):
+                    raise ValueError(f'{name} requires a gradient, which a reversible stack does '
+                                     'not give it: detach it, or use reversible=False')
             a,b = _Reversible.apply(run, x, context, *run.params)
         else: a,b = run.forward(x, context)
         kept,run.states = run.states,None # autograd keeps the run, and needs no new states

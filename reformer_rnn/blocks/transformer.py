@@ -19,7 +19,8 @@ from ..attention.layer import AttentionLayer
 activations = dict(gelu=nn.GELU, relu=nn.ReLU)
 
 class FeedForward(nn.Sequential):
-    "Position-wise network with one hidden layer (Vaswani et al. 2017, section 3.3, by default with GELU)"
+    """Position-wise network with one hidden layer (Vaswani et al. 2017, section 3.3, by default
+    with GELU)"""
     def __init__(self,
         d_model:int, # Width of input and output
         d_ff:int=None, # Hidden width; default 4 d_model
@@ -28,13 +29,15 @@ class FeedForward(nn.Sequential):
     ):
         d_ff = 4*d_model if d_ff is None else check_int('d_ff', d_ff)
         act = activations[check_choice('activation', activation, activations)]
-        super().__init__(nn.Linear(d_model, d_ff), act(), nn.Dropout(dropout), nn.Linear(d_ff, d_model))
+        super().__init__(nn.Linear(d_model, d_ff), act(), nn.Dropout(dropout),
+                         nn.Linear(d_ff, d_model))
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #abe7c23c
 class Step(NamedTuple):
     "One step of a block: what is to be added to the residual stream"
     f:object # `(x, state, context=None, mask=None) -> (added, state)`
-    chunks:int=1 # Pieces of the sequence to run one after the other; only where each position is treated alone
+    # Pieces of the sequence to run one after the other; only where each position is treated alone
+    chunks:int=1
 
     def __call__(self, x, state=None, **kwargs):
         "Run the step, piece by piece"
@@ -48,13 +51,17 @@ class Block(nn.Module):
         attention:AttentionLayer, # Any layer `(x, state, context, mask) -> (y, state)`
         d_ff:int=None, # Hidden width of the feed-forward half; default 4 d_model
         dropout:float=0., # On what each half adds, and inside the feed-forward half
-        ff_chunks:int=1, # Pieces of the sequence that go through the feed-forward half one after the other
+        # Pieces of the sequence that go through the feed-forward half one after the other
+        ff_chunks:int=1,
         activation:str='gelu', # Of the feed-forward half, a key of `activations`
     ):
         super().__init__()
         d_model = attention.d_model
-        self.attention,self.ff = attention,FeedForward(d_model, d_ff, dropout, activation)
-        self.norm1,self.norm2,self.dropout = nn.LayerNorm(d_model),nn.LayerNorm(d_model),nn.Dropout(dropout)
+        self.attention = attention
+        self.ff = FeedForward(d_model, d_ff, dropout, activation)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
         self.ff_chunks = check_int('ff_chunks', ff_chunks)
 
     def attend(self, x, state=None, context=None, mask=None):
@@ -87,7 +94,8 @@ def forward(self:Block,
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #8610b886
 class PostNormBlock(Block):
-    "Post-norm residual block: attention, then feed-forward, each sum normalised (Vaswani et al. 2017, section 3.1)"
+    """Post-norm residual block: attention, then feed-forward, each sum normalised (Vaswani et al.
+    2017, section 3.1)"""
     def forward(self,
         x:torch.Tensor, # (b, n, d_model)
         state=None, # State of the attention layer
@@ -102,7 +110,8 @@ class PostNormBlock(Block):
     @property
     def steps(self):
         "None: refused, because a norm stands between the sums"
-        raise ValueError('a post-norm block is no sum of steps, which a reversible stack needs: use pre-norm blocks, or an ordinary stack')
+        raise ValueError('a post-norm block is no sum of steps, which a reversible stack needs: '
+                         'use pre-norm blocks, or an ordinary stack')
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #b432a4dd
 class Stack(nn.ModuleList):
@@ -123,5 +132,7 @@ class Stack(nn.ModuleList):
     def block_states(self, states):
         "One state a block; `ValueError` for another number of them"
         if states is None: return [None]*len(self)
-        if len(states)!=len(self): raise ValueError(f'{len(states)} states for {len(self)} blocks: expected one state a block, or None')
+        if len(states)!=len(self):
+            raise ValueError(f'{len(states)} states for {len(self)} blocks: expected one state a '
+                             'block, or None')
         return states
