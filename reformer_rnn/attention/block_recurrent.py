@@ -183,6 +183,8 @@ class BlockState(NamedTuple):
     real:torch.Tensor=None # (b, W+r), False for padding and for an empty past that is masked; None while everything is real
     memory:tuple=None # `StateMemory`; None while nobody has asked for it
 
+BlockRecurrentAttention.state_type = BlockState
+
 class StateMemory(NamedTuple):
     "Keys and values of the states, kept from call to call inside a block"
     k:torch.Tensor # Keys, (b, h, S, d)
@@ -263,7 +265,6 @@ def check(self:BlockRecurrentAttention, x, state, context):
     "Also refuse the state of another batch or another layer"
     AttentionLayer.check(self, x, state, context)
     if state is None: return
-    if not isinstance(state, BlockState): raise ValueError(f'the state is a {type(state).__name__}: expected a BlockState, which a layer of this kind has returned')
     expected = len(x),len(self.cell.ids),self.d_model
     if tuple(state.c.shape)!=expected: raise ValueError(f'the state has vectors of shape {tuple(state.c.shape)}: expected {expected}; start without a state, or select rows of it')
     check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))

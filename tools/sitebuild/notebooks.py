@@ -9,10 +9,11 @@ from nbdev import processors as nbdev_processors
 from nbdev.frontmatter import FrontmatterProc
 from nbdev.process import NBProcessor, extract_directives
 
-# What nbdev does to a notebook on its way to Quarto, except for running cells and preparing Quarto's syntax.
-PROCESSORS = [FrontmatterProc] + [getattr(nbdev_processors, name) for name in '''populate_language add_show_docs
-    strip_ansi hide_line filter_stream_ rm_header_dash rm_export ai_magics clean_magics hide_ mv_exports
-    strip_hidden_metadata'''.split()]
+# What nbdev does to a notebook on its way to Quarto, except for running cells, preparing Quarto's syntax, and
+# documenting definitions, which it would list from last to first.
+PROCESSORS = [FrontmatterProc] + [getattr(nbdev_processors, name) for name in '''populate_language strip_ansi
+    hide_line filter_stream_ rm_header_dash ai_magics clean_magics hide_ strip_hidden_metadata'''.split()]
+UNSHOWN = {'default_exp', 'exporti'}  # cells that are for nbdev alone
 OPTION = re.compile(r'^#\|\s*([\w-]+)\s*:\s*(.*)$')
 
 class Problems(list):
@@ -68,7 +69,8 @@ def check_title(nb, problems):
     "nbdev takes title and description from the first cell, and drops what else is in it."
     first = nb.cells[0]
     if first.cell_type != 'markdown' or not re.fullmatch(r'# .+\n+> .+', first.source.strip()):
-        problems.add(nb.place(0), 'a notebook begins with a cell of nothing but "# Title" and "> One line of description"')
+        problems.add(nb.place(0), 'a notebook begins with a cell of nothing but "# Title" and "> One line of '
+                                  'description"')
 
 def load(path, nbs, root, problems):
     "The notebook at `path` with the cells that are to be shown; what is wrong with it goes to `problems`."
@@ -85,6 +87,8 @@ def load(path, nbs, root, problems):
     processed = NBProcessor(nb=stored, procs=PROCESSORS)
     processed.process()
     front = stored.frontmatter_
-    nb.title, nb.description = front.get('title', path.stem), front.get('description', '')
-    nb.shown = [cell for cell in stored.cells if cell.cell_type != 'raw']
+    nb.title = front.get('title', path.stem)
+    nb.description = front.get('description', '')
+    nb.shown = [cell for cell in stored.cells if cell.cell_type != 'raw'
+                and not UNSHOWN & getattr(cell, 'directives_', {}).keys()]
     return nb
