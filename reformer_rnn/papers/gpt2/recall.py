@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['gpt2_kinds', 'gpt2_recall_experiment', 'GPT2RecallConfig', 'gpt2_recall_batch', 'gpt2_recall_xy', 'gpt2_recall_dls',
            'fit_gpt2_recall', 'gpt2_recall_logits', 'gpt2_recall_accuracy', 'gpt2_recall_scores', 'gpt2_recall_base',
-           'seeded_base', 'gpt2_recall_model', 'train_gpt2_recall', 'gpt2_recall_table', 'scores_table',
-           'plot_gpt2_recall', 'run_gpt2_recall', 'stored_gpt2_recall']
+           'seeded_base', 'gpt2_recall_model', 'train_gpt2_recall', 'gpt2_recall_table', 'plot_gpt2_recall',
+           'run_gpt2_recall']
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #0ea1c96e
 import copy,json,shutil
@@ -25,18 +25,25 @@ from fastai.optimizer import Adam
 from ...core import check_choice,check_int,seed_everything,select_state
 from ...data.copy import IGNORE
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
-from ...runs.record import load_runs,mean_ci
-from ...runs.train import LongRun,check_run,fit_recorded,run_all,run_path
 from ...runs.experiment import Experiment,same_settings
+from ...runs.read import Runs
+from ...runs.train import LongRun,check_run,fit_recorded,run_all,run_path
 from ...training.gpt2 import DrawnDL,TorchCycle
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
 
-# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #134ec627
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #afc121a5
 gpt2_kinds = { # Name of a model -> its memory and options
-    'none': ('none',{}), 'lora': ('lora',{}), 'kv': ('kv',{}), 'kv-plain': ('kv',dict(carry=False)), 'rmt': ('rmt',{}), 'rmt-carry': ('rmt',dict(carry=True)),
-    'glr': ('glr',{}), 'glr-fixed': ('glr',dict(decay='fixed'))}
+    'none': ('none',{}),
+    'lora': ('lora',{}),
+    'kv': ('kv',{}),
+    'kv-plain': ('kv',dict(carry=False)),
+    'rmt': ('rmt',{}),
+    'rmt-carry': ('rmt',dict(carry=True)),
+    'glr': ('glr',{}),
+    'glr-fixed': ('glr',dict(decay='fixed'))}
 
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #8a0ae1ed
 @dataclass
 class GPT2RecallConfig(LongRun):
     "Settings of the recall experiment"
@@ -59,9 +66,6 @@ class GPT2RecallConfig(LongRun):
     lr:float = 3e-3 # Highest learning rate of the memory, and of the base when it is made
     n_test:int = 512 # Sequences of a test
     results:str = 'results/gpt2_recall' # Folder for the JSON file of every run, and the picture
-    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
-    track:str = 'local' # local, or wandb to log to Weights & Biases as well
-    device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #4f827de2
 def gpt2_recall_batch(
@@ -71,14 +75,15 @@ def gpt2_recall_batch(
     generator:torch.Generator=None, # Source of the random numbers
 ): # `(ids, symbol)`: (rows, n) and (rows,)
     "Make sequences that show a symbol and ask for it"
-    draw = lambda high,*size,low=0: torch.randint(low, high, size, generator=generator)
-    W,question = cfg.window,cfg.vocab_sz-1
+    def draw(high, *size, low=0): return torch.randint(low, high, size, generator=generator)
+    question = cfg.vocab_sz-1
     symbol = draw(cfg.n_symbols, rows)
-    ids = draw(question, rows, W*(1+max(between, 0)), low=cfg.n_symbols)
-    shown = draw(W, 1, low=1).item() if between<0 else W # in one window, questions follow after a random number of tokens
+    ids = draw(question, rows, cfg.window*(1+max(between, 0)), low=cfg.n_symbols)
+    shown = cfg.window
+    if between<0: shown = draw(shown, 1, low=1).item() # questions follow after so many tokens
     ids[torch.arange(rows),draw(shown, rows)] = symbol
     if between<0: ids[:,shown:] = question
-    else: ids = torch.cat([ids,torch.full((rows,W), question)], 1)
+    else: ids = torch.cat([ids,torch.full((rows,cfg.window), question)], 1)
     return ids.to(cfg.device),symbol.to(cfg.device)
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #5d4131ee
@@ -98,12 +103,16 @@ def gpt2_recall_dls(
     cfg:GPT2RecallConfig, # Settings
     between:int, # Longest distance; -1 for single windows
 )->DataLoaders:
-    "Fresh sequences for training, at a random distance in each batch, and the same ones for validation, at the longest"
-    def draw(rows): return gpt2_recall_xy(cfg, rows, torch.randint(between+1, ()).item() if between>=0 else -1)
+    "Fresh sequences at random distances for training, the same at the longest for validation"
+    def draw(rows):
+        distance = torch.randint(between+1, ()).item() if between>=0 else -1
+        return gpt2_recall_xy(cfg, rows, distance)
     test = gpt2_recall_xy(cfg, cfg.n_test, between, torch.Generator().manual_seed(9_000))
+    train = DrawnDL(range(cfg.steps*cfg.bs), draw, bs=cfg.bs)
     valid = DrawnDL(range(cfg.n_test), lambda rows: test, bs=cfg.n_test)
-    return DataLoaders(DrawnDL(range(cfg.steps*cfg.bs), draw, bs=cfg.bs), valid, device=torch.device(cfg.device))
+    return DataLoaders(train, valid, device=torch.device(cfg.device))
 
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #9e038698
 def fit_gpt2_recall(
     cfg:GPT2RecallConfig, # Settings
     model:RecurrentGPT2, # What is not frozen is trained
@@ -113,10 +122,12 @@ def fit_gpt2_recall(
 )->dict: # The record
     "Train on fresh sequences, with the AdamW and the schedule of PyTorch"
     opt_func = partial(Adam, sqr_mom=.999, eps=1e-8, wd=0.)
-    learn = lm_learner(gpt2_recall_dls(cfg, between), model, cfg.lr, metrics=MaskedAccuracy(), cbs=[GradientClip(1.),TorchCycle(cfg.lr)], opt_func=opt_func, train_bn=False)
+    cbs = [GradientClip(1.),TorchCycle(cfg.lr)]
+    learn = lm_learner(gpt2_recall_dls(cfg, between), model, cfg.lr, metrics=MaskedAccuracy(),
+                       cbs=cbs, opt_func=opt_func, train_bn=False)
     return fit_recorded(learn, cfg, 'gpt2_recall', name, seed)
 
-# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #9e038698
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #1bad9841
 @torch.no_grad()
 def gpt2_recall_logits(
     model:RecurrentGPT2, # The model
@@ -125,11 +136,13 @@ def gpt2_recall_logits(
     swap:bool=False, # Enter the last window with the state of another row?
 ): # `(logits, symbol)`: (n_test, window, vocab_sz) and (n_test,)
     "Test on sequences of their own"
-    ids,symbol = gpt2_recall_batch(cfg, cfg.n_test, between, torch.Generator().manual_seed(10_000+between))
-    _,state = model.read(ids[:,:-cfg.window])
+    generator = torch.Generator().manual_seed(10_000+between)
+    ids,symbol = gpt2_recall_batch(cfg, cfg.n_test, between, generator)
+    state = model.read(ids[:,:-cfg.window])[1]
     if swap: state = select_state(state, torch.arange(len(ids)).roll(1))
     return model.step(ids[:,-cfg.window:], state)[0],symbol
 
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #1c8961d6
 def gpt2_recall_accuracy(
     logits:torch.Tensor, # From `gpt2_recall_logits`
     symbol:torch.Tensor, # The same
@@ -137,7 +150,6 @@ def gpt2_recall_accuracy(
     "Share of right answers"
     return (logits.argmax(-1)==symbol[:,None]).float().mean().item()
 
-# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #1c8961d6
 def gpt2_recall_scores(
     cfg:GPT2RecallConfig, # Settings
     logits:torch.Tensor, # From `gpt2_recall_logits`
@@ -145,10 +157,12 @@ def gpt2_recall_scores(
 )->dict: # 'precision', 'recall', 'f1' and 'auc'
     "Scores of the choice between the symbols at the last question"
     from sklearn.metrics import precision_recall_fscore_support,roc_auc_score
-    p,y = logits[:,-1,:cfg.n_symbols].softmax(-1).double().cpu(),symbol.cpu().numpy()
+    p = logits[:,-1,:cfg.n_symbols].softmax(-1).double().cpu()
     p = (p/p.sum(-1, keepdim=True)).numpy()
-    precision,recall,f1,_ = precision_recall_fscore_support(y, p.argmax(-1), average='macro', zero_division=0)
-    return dict(precision=float(precision), recall=float(recall), f1=float(f1), auc=float(roc_auc_score(y, p, multi_class='ovr')))
+    y = symbol.cpu().numpy()
+    found = precision_recall_fscore_support(y, p.argmax(-1), average='macro', zero_division=0)
+    scores = {name: float(score) for name,score in zip(('precision','recall','f1'), found)}
+    return scores | dict(auc=float(roc_auc_score(y, p, multi_class='ovr')))
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #0fb8a2cd
 def gpt2_recall_base(
@@ -157,12 +171,14 @@ def gpt2_recall_base(
 ): # `GPT2LMHeadModel`
     "Train a base on single windows"
     cfg = replace(cfg, steps=cfg.base_steps, epochs=1)
-    base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, cfg.window+2*cfg.m, cfg.vocab_sz).to(cfg.device)
+    n = cfg.window+2*cfg.m
+    base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n, cfg.vocab_sz).to(cfg.device)
     fit_gpt2_recall(cfg, RecurrentGPT2(base, 'none', cfg.window), -1, 'base', seed)
     shutil.rmtree(run_path(cfg, 'base', seed, 'checkpoints'), ignore_errors=True)
     return base.eval()
 
-_memory_only = 'between','test_between','steps','epochs','r','n_test' # Settings that the base does not know
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #32345008
+_memory_only = 'between','test_between','steps','epochs','r','n_test' # The base knows none of them
 
 def seeded_base(
     cfg:GPT2RecallConfig, # Settings
@@ -173,7 +189,8 @@ def seeded_base(
     own = {k: v for k,v in same_settings(asdict(cfg)).items() if k not in _memory_only}
     key = json.dumps([seed,cfg.device,own])
     if key not in kept:
-        kept.clear(); seed_everything(seed)
+        kept.clear()
+        seed_everything(seed)
         kept[key] = gpt2_recall_base(cfg, seed),torch.get_rng_state()
     base,random = kept[key]
     torch.set_rng_state(random)
@@ -187,11 +204,12 @@ def gpt2_recall_model(
 )->RecurrentGPT2: # With a frozen base, but for 'none'
     "Put a memory beside the base"
     kind,options = gpt2_kinds[check_choice('attention', name, gpt2_kinds)]
-    sizes = dict(m=cfg.m) if kind in ('kv','rmt') else dict(r=cfg.r) if kind in ('glr','lora') else {}
-    model = RecurrentGPT2(base, kind, cfg.window, **sizes, **options)
+    sizes = dict(kv=dict(m=cfg.m), rmt=dict(m=cfg.m), glr=dict(r=cfg.r), lora=dict(r=cfg.r))
+    model = RecurrentGPT2(base, kind, cfg.window, **sizes.get(kind, {}), **options)
     base.requires_grad_(kind=='none')
     return model
 
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #159f48d5
 def train_gpt2_recall(
     cfg:GPT2RecallConfig, # Settings
     name:str, # One of `cfg.attention`
@@ -201,60 +219,62 @@ def train_gpt2_recall(
     model = gpt2_recall_model(cfg, name, seeded_base(cfg, seed))
     record = fit_gpt2_recall(cfg, model, cfg.between, name, seed)
     model.eval()
-    tests = {str(o): gpt2_recall_logits(model, cfg, o) for o in cfg.test_between}
-    swapped = {str(o): gpt2_recall_accuracy(*gpt2_recall_logits(model, cfg, o, swap=True)) for o in cfg.test_between}
-    accuracy = {k: gpt2_recall_accuracy(*o) for k,o in tests.items()}
-    scores = {k: gpt2_recall_scores(cfg, *o) for k,o in tests.items()}
-    return record | dict(accuracy=accuracy, swapped=swapped, scores=scores, n_parameters=sum(p.numel() for p in model.rec.parameters()))
+    record |= dict(accuracy={}, swapped={}, scores={})
+    for between in cfg.test_between:
+        own = gpt2_recall_logits(model, cfg, between)
+        other = gpt2_recall_logits(model, cfg, between, swap=True)
+        record['accuracy'][str(between)] = gpt2_recall_accuracy(*own)
+        record['swapped'][str(between)] = gpt2_recall_accuracy(*other)
+        record['scores'][str(between)] = gpt2_recall_scores(cfg, *own)
+    return record | dict(n_parameters=sum(p.numel() for p in model.rec.parameters()))
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #a47fe28e
 def gpt2_recall_table(
-    runs:list, # Records
+    runs:Runs, # Records
+    key:str='accuracy', # 'swapped' for the tests with the state of another row
 )->pd.DataFrame: # Rows: memories; columns: windows between
-    "Accuracy in %, mean over seeds, and with the state of another row"
-    names = list(dict.fromkeys(o['attention'] for o in runs))
-    def row(name):
-        mine = [o for o in runs if o['attention']==name]
-        mean = lambda key,b: f'{100*mean_ci([o[key][b] for o in mine]).mean:.1f}'
-        return {b: f"{mean('accuracy', b)} ({mean('swapped', b)})" for b in mine[0]['accuracy']}
-    return pd.DataFrame({o: row(o) for o in names}).T.rename_axis('windows between', axis=1)
+    "Right answers"
+    table = runs.table({between: (f'{key}.{between}','.1%') for between in runs[0][key]})
+    return table.rename_axis('windows between', axis=1)
 
-def scores_table(
-    runs:list, # Records
-    between:int=2, # Windows between symbol and question
-)->pd.DataFrame: # A row a memory
-    "Means over seeds of the scores of a classifier"
-    return pd.DataFrame([o['scores'][str(between)] | dict(memory=o['attention']) for o in runs]).groupby('memory', sort=False).mean().round(3)
-
-# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #f8be35dd
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #d6adf464
 def plot_gpt2_recall(
-    runs:list, # Records
+    runs:Runs, # Records
 )->plt.Figure:
-    "Accuracy against the number of windows between"
+    "Right answers against the number of windows between, one line per seed"
     fig,ax = plt.subplots(figsize=(7,3.2), layout='constrained')
-    names = list(dict.fromkeys(o['attention'] for o in runs))
-    for run in runs:
-        i,x = names.index(run['attention']),[int(o) for o in run['accuracy']]
-        first = run is next(o for o in runs if o['attention']==run['attention'])
-        ax.plot(x, [100*o for o in run['accuracy'].values()], color=f'C{i}', marker='.', alpha=.8, label=run['attention'] if first else None)
-    cfg = runs[0]['config']
-    ax.axhline(100/cfg['n_symbols'], color='grey', ls='--', lw=.8, label='chance'); ax.axvspan(-.1, cfg['between']+.1, color='grey', alpha=.12, lw=0)
-    ax.set(xlabel='windows between symbol and question (grey: trained)', ylabel='right answers in %', ylim=(0,103), xticks=x); ax.legend(fontsize=7, loc='center left', bbox_to_anchor=(1,.5))
+    for i,name in enumerate(runs.models):
+        for j,run in enumerate(runs.of(name)):
+            x = [int(between) for between in run['accuracy']]
+            y = [100*share for share in run['accuracy'].values()]
+            ax.plot(x, y, color=f'C{i}', marker='.', alpha=.8, label=None if j else name)
+    setting = runs[0]['config']
+    ax.axhline(100/setting['n_symbols'], color='grey', ls='--', lw=.8, label='chance')
+    ax.axvspan(-.1, setting['between']+.1, color='grey', alpha=.12, lw=0)
+    ax.set(xlabel='windows between symbol and question (grey: trained)', xticks=x)
+    ax.set(ylabel='right answers in %', ylim=(0,103))
+    ax.legend(fontsize=7, loc='center left', bbox_to_anchor=(1,.5))
     return fig
 
-# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #424b5236
+# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #f8be35dd
 def run_gpt2_recall(
     cfg:GPT2RecallConfig, # Settings
-)->list: # The records of all runs
+)->Runs: # All of them
     "Train every memory with every seed, print the table, draw the picture"
-    for name in ('n_symbols','window','base_steps','steps','bs','n_test','m','r'): check_int(name, getattr(cfg, name))
-    if cfg.vocab_sz<cfg.n_symbols+2: raise ValueError(f'vocab_sz={cfg.vocab_sz}: expected at least {cfg.n_symbols+2}, for {cfg.n_symbols} symbols, another token and the question')
-    for o in (cfg.between,*cfg.test_between): check_int('between', o, 0)
-    for o in cfg.attention: check_choice('attention', o, gpt2_kinds)
+    sizes = 'n_symbols','window','base_steps','steps','bs','n_test','m','r'
+    for name in sizes: check_int(name, getattr(cfg, name))
+    if cfg.vocab_sz<cfg.n_symbols+2:
+        raise ValueError(f'vocab_sz={cfg.vocab_sz}: expected at least {cfg.n_symbols+2}, '
+                         f'for {cfg.n_symbols} symbols, another token and the question')
+    for between in (cfg.between,*cfg.test_between): check_int('between', between, 0)
+    for name in cfg.attention: check_choice('attention', name, gpt2_kinds)
     check_run(cfg)
-    runs = run_all(cfg, train_gpt2_recall)
-    print(f'\nRight answers in % against windows between symbol and question (with the state of another row); chance {100/cfg.n_symbols:.1f}\n{gpt2_recall_table(runs).to_string()}')
-    plot_gpt2_recall(runs).savefig(Path(cfg.results)/'gpt2_recall.png', dpi=100); plt.close()
+    runs = Runs(run_all(cfg, train_gpt2_recall))
+    print(f'\nRight answers; chance {1/cfg.n_symbols:.1%}\n{gpt2_recall_table(runs).to_string()}')
+    swapped = gpt2_recall_table(runs, 'swapped')
+    print(f'\nThe same with the state of another row\n{swapped.to_string()}')
+    plot_gpt2_recall(runs).savefig(Path(cfg.results)/'gpt2_recall.png', dpi=100)
+    plt.close()
     return runs
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #110a979b
@@ -262,12 +282,3 @@ gpt2_recall_experiment = Experiment(
     'gpt2_recall', GPT2RecallConfig, run_gpt2_recall,
     'give a small GPT-2 a memory, and ask for a symbol that stood in an earlier window',
     headline=('accuracy',))
-
-# %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #156b9415
-def stored_gpt2_recall(
-    folder='results/gpt2_recall', # Where the runs were stored
-)->list: # Their records, in the order of the default memories; empty if there are none
-    "Read the runs of an earlier call of `run_gpt2_recall`"
-    order = list(gpt2_kinds)
-    runs = load_runs(folder) if any(Path(folder).glob('*.json')) else []
-    return sorted(runs, key=lambda o: (order.index(o['attention']),o['seed']))
