@@ -30,6 +30,12 @@ class Seconds:
         "As it is stored"
         return dict(cpu=self.cpu, wall=self.wall)
 
+    @property
+    def row(self)->dict:
+        "For a table of a record: processor seconds in short, and all of them"
+        cpu = Timing(self.cpu)
+        return dict(median=cpu.median, spread=cpu.spread, seconds=self.record)
+
 def synchronize(
     device, # Name of a device
 ):
@@ -124,6 +130,11 @@ class Measurement:
     threads:int = 1 # Threads of PyTorch; one gives the steadiest numbers
     results:str = 'results' # Folder for the JSON file
 
+    def check(self):
+        "Refuse what cannot be measured or stored"
+        check_int('rounds', self.rounds); check_int('threads', self.threads)
+        check_writable(self.results)
+
 @contextmanager
 def quiet_machine(
     threads:int, # Threads of PyTorch
@@ -137,12 +148,13 @@ def quiet_machine(
 
 def store_measured(
     cfg:Measurement, # Settings
-    experiment:str, # Name of the experiment, and of the file
+    experiment:str, # Name of the experiment
     device:str='cpu', # Where it was measured
+    file:str='', # Name of the file, without suffix; empty for that of the experiment
     **parts, # What was measured
 )->dict: # What is stored
     "Write one JSON file"
-    path = check_writable(cfg.results)/f'{experiment}.json'
+    path = check_writable(cfg.results)/f'{file or experiment}.json'
     record = dict(experiment=experiment, config=asdict(cfg), environment=environment(device), **parts)
     write_json(path, record)
     print(f'Stored in {path}')
