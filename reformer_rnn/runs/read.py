@@ -140,9 +140,11 @@ def by(self:Runs,
     return {key: Runs(own, self.command) for key,own in groups.items()}
 
 @patch
-def of(self:Runs, attention:str)->Runs:
-    "The runs of one model"
-    return Runs([run for run in self if run['attention']==attention], self.command)
+def of(self:Runs,
+    *names:str, # Of models
+)->Runs:
+    "The runs of these models, in this order"
+    return Runs([run for name in names for run in self if run['attention']==name], self.command)
 
 @patch(as_prop=True)
 def models(self:Runs)->list:
