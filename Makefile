@@ -14,7 +14,9 @@ demo test test-newest reproduce: export MPLBACKEND ?= Agg
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(READY) ## Make .venv with the versions that constraints.txt pins (the other targets do it when needed)
+install: ## Make .venv with the versions that constraints.txt pins, or mend it (the other targets make it when needed)
+	@test ! -e $(READY) || { $(BIN)/python tools/check_env.py --mend && $(BIN)/python tools/check_env.py --repair; } || rm -f $(READY)
+	@$(MAKE) --no-print-directory $(READY)
 
 demo: $(READY) ## Watch three kinds of attention learn to copy, then one learn English, on the CPU
 	$(BIN)/reformer_rnn copy --results results/copy
@@ -55,9 +57,10 @@ $(READY): constraints.txt settings.ini setup.py tools/check_env.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Python 3.11 or newer is needed, $(PYTHON) is not; name another one: make PYTHON=python3.12"; exit 1; }
 	@echo "Setting up .venv; the first time this downloads for some minutes"
-	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv || { \
+	@$(BIN)/python tools/check_env.py --pip 2>/dev/null || $(PYTHON) -m venv --clear .venv || { \
 	  $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -q pip; } || { \
 	  rm -rf .venv; echo "No virtual environment could be made: on Debian and Ubuntu, apt install python3-venv"; exit 1; }
+	@$(BIN)/python tools/check_env.py --mend || true
 	@$(PIP) install -q -c constraints.txt setuptools wheel
 	@$(PIP) install -q -c constraints.txt --no-build-isolation -e '.[dev]'
 	@$(BIN)/python tools/check_env.py --repair

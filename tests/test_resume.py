@@ -1,16 +1,17 @@
 "Every experiment, stopped by SIGTERM in the middle of an epoch and resumed, ends as if nothing had happened."
 import io, json, os, signal
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from reformer_rnn.runs import train as runs_train
-from reformer_rnn.runs.experiment import find_experiment
+from reformer_rnn.papers.gpt2.recall import seeded_base
+from reformer_rnn.runs.experiment import commands, find_experiment
 from reformer_rnn.runs import record
 from reformer_rnn.training.checkpoints import Stopped
 
-TINY = {  # Command: settings of a run of a second or two, and the step after which it is stopped
+TINY = {  # Command, perhaps with what is stopped: settings of a run of a second or two, and the step after which it is stopped
     'copy': (dict(attention=('lsh-2',), length=16, vocab_sz=16, bucket_size=4, d_model=16, n_heads=2, epochs=2, epoch_steps=4, bs=4, n_valid=8), 6),
     'linear_copy': (dict(attention=('linear',), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16, epochs=2, epoch_steps=4, bs=4, n_valid=8), 6),
     'charlm': (dict(attention=('rsa-xl',), n_bytes=6000, d_model=16, n_layers=1, seq_len=32, bs=4, epochs=2, dropout=.1, sample=4), 50),
@@ -19,7 +20,13 @@ TINY = {  # Command: settings of a run of a second or two, and the step after wh
     'digits': (dict(attention=('linear',), d_model=8, n_layers=1, n_heads=2, bs=256, epochs=2, n_samples=1, n_completions=1), 6),
     'recall': (dict(attention=('fixed:skip',), seeds=(0,), lengths=(16, 24), unseen=(), epoch_steps=6, n_valid=8, d_model=16, n_heads=2, d_ff=16, window=4, n_states=4, bs=4), 8),
     'doclm': (dict(attention=('Rec:fixed:skip',), tokens=3*20*4*32, epochs=3, d_model=16, n_layers=3, n_heads=2, window=8, seq_len=32, bs=4, dropout=.1), 27),
+    'gpt2_base': (dict(data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2, base_steps=24, base_bs=2), 9),
+    'gpt2': (dict(attention=('glr',), seeds=(0,), data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2, base_steps=4, base_bs=2,
+                  train_bytes=1500, page_bytes=400, test_bytes=200, windows=2, bs=2, epochs=2), 70),
+    'gpt2_recall': (dict(attention=('kv',), seeds=(0,), window=8, d_model=16, n_layers=1, n_heads=2, m=2, base_steps=5, epochs=2, steps=8, bs=4, between=1,
+                         test_between=(0,), n_test=64), 12),
 }
+TINY['gpt2_recall, while its base learns'] = TINY['gpt2_recall'][0], 3
 
 def train(name, cfg, stop_after=0):
     "The record of the one run of an experiment, or of `Stopped`."
@@ -27,17 +34,28 @@ def train(name, cfg, stop_after=0):
         def after_batch(self):
             super().after_batch()
             if self.training and self.learn.train_iter == stop_after: signal.raise_signal(signal.SIGTERM)
+    seeded_base.__defaults__[0].clear()  # as in a new process
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         patch.setattr(runs_train, 'RunRecord', RunRecord)
         return find_experiment(name).run(cfg)[0]
+
+def test_every_experiment_that_resumes_has_settings_here():
+    able = {name for name in commands() if 'resume' in {f.name for f in fields(find_experiment(name).settings)}}
+    assert able == {name.partition(',')[0] for name in TINY}
+
+def places(name, folder):
+    "Where an experiment puts its results."
+    names = {f.name for f in fields(find_experiment(name).settings)}
+    return {k: v for k, v in dict(results=str(folder), base=str(folder/'base')).items() if k in names}
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 @pytest.mark.parametrize('name', TINY)
 def test_resumes(name, tmp_path, small_documents):
     settings, step = TINY[name]
+    name = name.partition(',')[0]
     if name == 'doclm': settings = dict(settings, data=small_documents)
-    cfg = find_experiment(name).settings(**settings, results=str(tmp_path/'whole'))
-    whole, stopped = train(name, cfg), replace(cfg, results=str(tmp_path/'stopped'))
+    cfg = find_experiment(name).settings(**settings, **places(name, tmp_path/'whole'))
+    whole, stopped = train(name, cfg), replace(cfg, **places(name, tmp_path/'stopped'))
     assert len(whole['epochs']['epoch']) > 1, 'too short to be stopped in the second epoch'
     with pytest.raises(Stopped, match=f'after step {step}'): train(name, stopped, step)
     with pytest.raises(ValueError, match='not finished'): train(name, stopped)

@@ -131,3 +131,47 @@ def test_check_env_removes_a_torchvision_that_does_not_load(tmp_path):
     assert check().returncode == 0
     missing = check('no_such_module')
     assert missing.returncode == 1 and 'no_such_module cannot be imported' in missing.stderr
+
+@pytest.fixture
+def site(tmp_path):
+    "The folder of packages of a virtual environment with one small package, installed by hand."
+    venv.create(tmp_path/'venv', symlinks=True)
+    python = tmp_path/'venv'/'bin'/'python'
+    site = Path(run(python, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))').strip())
+    info = site/'small-1.0.dist-info'
+    info.mkdir()
+    (site/'small.py').write_text('one = 1\n')
+    (info/'METADATA').write_text('Metadata-Version: 2.1\nName: small\nVersion: 1.0\n')
+    (info/'RECORD').write_text('small.py,sha256=x,8\nsmall-1.0.dist-info/METADATA,,\n__pycache__/small.cpython-311.pyc,,\nsmall-1.0.dist-info/RECORD,,\n')
+    return site
+
+def mend(site):
+    "What `check_env.py --mend` says in the environment of `site`, and its exit code."
+    ran = subprocess.run([site.parents[2]/'bin'/'python', ROOT/'tools'/'check_env.py', '--mend'], capture_output=True, text=True)
+    assert not ran.stderr, ran.stderr
+    return ran.stdout, ran.returncode
+
+DAMAGE = {  # What a killed pip leaves: (file, new content or None for none, what is said)
+    'no list of files': ('small-1.0.dist-info/RECORD', None, 'No such file'), 'empty list': ('small-1.0.dist-info/RECORD', '', 'RECORD is cut off'),
+    'half a list': ('small-1.0.dist-info/RECORD', 'small.py,sha', 'RECORD is cut off'), 'no metadata': ('small-1.0.dist-info/METADATA', None, 'No such file'),
+    'half the metadata': ('small-1.0.dist-info/METADATA', 'Metadata-Version: 2.1\nNam', 'METADATA is cut off'),
+    'a file is missing': ('small.py', None, 'small.py is missing'), 'half a file': ('small.py', 'one', 'small.py is cut off')}
+
+@pytest.mark.parametrize('kind', DAMAGE)
+def test_check_env_mends_what_a_killed_pip_leaves(site, kind):
+    assert mend(site) == ('', 0)
+    name, content, said = DAMAGE[kind]
+    if content is None: (site/name).unlink()
+    else: (site/name).write_text(content)
+    told, code = mend(site)
+    assert code == 1 and 'small-1.0 is damaged and will be installed again' in told and said in told
+    assert not (site/'small-1.0.dist-info').exists()
+    assert mend(site) == ('', 0)
+
+def test_check_env_removes_remains(site):
+    (site/'~mall').mkdir()
+    assert '~mall' in mend(site)[0] and not (site/'~mall').exists()
+
+def test_check_env_mends_no_system(tmp_path):
+    ran = subprocess.run([sys._base_executable, ROOT/'tools'/'check_env.py', '--mend'], capture_output=True, text=True)
+    assert ran.returncode == 1 and 'is not the Python of a virtual environment' in ran.stderr

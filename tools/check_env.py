@@ -4,9 +4,14 @@ fastai requires torchvision. From a package index that is the build for CUDA, wh
 of torch because their version numbers agree; but it does not load, and then neither does any package that uses
 torchvision when it finds it. This library and the parts of fastai that it uses do without torchvision, so a
 torchvision that does not load is removed.
+
+A pip that was killed leaves packages of which it believes that they are installed: their metadata lies there, but the
+list of their files does not, or some of the files do not. With --mend such packages are made known as missing, so that
+the next `pip install` installs them again. That needs no package and no network.
 """
-import argparse, subprocess, sys
+import argparse, csv, shutil, subprocess, sys, sysconfig
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 MODULES = ['torch', 'fastai.basics', 'fastai.callback.all', 'fastai.text.all', 'matplotlib.pyplot']
 
@@ -25,6 +30,50 @@ def pip(*args):
     ran = subprocess.run([sys.executable, '-m', 'pip', *args], capture_output=True, text=True)
     return ran.returncode, (ran.stdout + ran.stderr).strip()
 
+def damage(info):
+    "What is wrong with the package whose metadata lie in the folder `info`, else an empty string."
+    try:
+        head = (info/'METADATA').read_text(encoding='utf-8').splitlines()
+        rows = list(csv.reader((info/'RECORD').read_text(encoding='utf-8').splitlines()))
+    except (OSError, ValueError, csv.Error) as e: return f'{getattr(e, "filename", None) or info}: {getattr(e, "strerror", None) or e}'
+    if not all(any(line.startswith(o) for line in head) for o in ('Name: ', 'Version: ')): return 'METADATA is cut off'
+    if not rows or any(len(o) != 3 for o in rows): return 'RECORD is cut off'
+    for name, _, size in rows:
+        if name.endswith('.pyc'): continue  # Python makes these again
+        file = info.parent/name
+        if not file.exists(): return f'{name} is missing'
+        # What lies elsewhere, such as scripts and settings, may be changed by its owner
+        if size and not name.startswith(('..', '/')) and file.stat().st_size != int(size): return f'{name} is cut off or changed'
+    return ''
+
+def site_folders():
+    "The folders of this virtual environment in which packages lie."
+    if sys.prefix == sys.base_prefix: sys.exit(f'{sys.executable} is not the Python of a virtual environment: nothing is mended there')
+    return {Path(sysconfig.get_path(o)) for o in ('purelib', 'platlib')}
+
+def damaged():
+    "What a killed pip has left behind: {metadata of a package, or remains of one: what is wrong}."
+    found = {}
+    for site in site_folders():
+        found |= {info: wrong for info in sorted(site.glob('*.dist-info')) if (wrong := damage(info))}
+        found |= {rest: 'remains of a package that was to be replaced' for rest in sorted(site.glob('~*'))}
+    return found
+
+def mend():
+    "Make damaged packages known as missing; were there any?"
+    found = damaged()
+    for path, wrong in found.items():
+        print(f'{path.name.removesuffix(".dist-info")} is damaged and will be installed again ({wrong})')
+        if path.is_dir() and not path.is_symlink(): shutil.rmtree(path)
+        else: path.unlink()
+    return bool(found)
+
+def pip_problem():
+    "Why this environment has to be made anew, if it has to: its pip came with it."
+    infos = [o for site in site_folders() for o in site.glob('pip-*.dist-info')]
+    if not infos: return 'there is no pip'
+    return next((f'pip is damaged: {wrong}' for o in infos if (wrong := damage(o))), '')
+
 def torchvision_problem(repair):
     "What is wrong with torchvision, if anything; with `repair` remove it when it does not load."
     found = installed('torchvision')
@@ -38,6 +87,7 @@ def torchvision_problem(repair):
 
 def problems(modules, repair):
     "One line for each thing that is wrong with the environment."
+    yield from (f'{path.name} is damaged: {wrong}; `make install` mends it' for path, wrong in damaged().items())
     if problem := torchvision_problem(repair): yield problem
     for module in modules:
         if error := import_error(module): yield f'{module} cannot be imported: {error}'
@@ -48,7 +98,11 @@ if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('modules', nargs='*', default=MODULES, help=f'what must import (default: {" ".join(MODULES)})')
     parser.add_argument('--repair', action='store_true', help='remove a torchvision that does not load')
+    parser.add_argument('--mend', action='store_true', help='only make packages that a killed pip left damaged known as missing; exit code 1 if there were any')
+    parser.add_argument('--pip', action='store_true', help='only look whether pip is whole')
     args = parser.parse_args()
+    if args.pip: sys.exit(pip_problem() or 0)
+    if args.mend: sys.exit(int(mend()))
 
     found = list(problems(args.modules, args.repair))
     if found: sys.exit('The environment is not sound:\n' + '\n'.join(found))

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['state_gates', 'state_updates', 'state_cells', 'FixedGate', 'LSTMGate', 'SkipUpdate', 'SingleUpdate', 'DualUpdate',
-           'StateProjection', 'StateCell', 'TwoWayAttention', 'BlockRecurrentAttention', 'BlockState',
+           'StateProjection', 'StateCell', 'TwoWayAttention', 'BlockRecurrentAttention', 'BlockState', 'StateMemory',
            'attend_memories', 'FeedbackAttention']
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #c7a439b1
@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int
+from ..core import cast_state,check_choice,check_int
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,check_block_keys,check_rows,keep_blocks,
@@ -158,6 +158,7 @@ class TwoWayAttention(SlidingAttention):
 @register_attention('block_recurrent')
 class BlockRecurrentAttention(TwoWayAttention):
     "The recurrent layer of the Block-Recurrent Transformer (Hutchins et al. 2022, section 3)"
+    counts_padding = True
     def __init__(self,
         d_model:int, # Width of input, output and states
         n_heads:int, # Number of heads
@@ -180,11 +181,36 @@ class BlockState(NamedTuple):
     k:torch.Tensor # Keys of the block before and of the present one, (b, h, W+r, d)
     v:torch.Tensor # Values, (b, h, W+r, d)
     real:torch.Tensor=None # (b, W+r), False for padding and for an empty past that is masked; None while everything is real
-    memory:tuple=None # Keys and values of the states, each (b, h, S, d); None while nobody has asked for them
+    memory:tuple=None # `StateMemory`; None while nobody has asked for it
 
-def _usable(memory):
-    "Can this memory be used as it is? Not if gradients are recorded and it has none"
-    return memory is not None and (memory[0].requires_grad or not torch.is_grad_enabled())
+class StateMemory(NamedTuple):
+    "Keys and values of the states, kept from call to call inside a block"
+    k:torch.Tensor # Keys, (b, h, S, d)
+    v:torch.Tensor # Values, (b, h, S, d)
+    mark:torch.Tensor # Of the weights that made them, from `weights_mark`, (b,)
+
+@patch
+def weights_mark(self:StateCell)->int: # None if nobody can say
+    "A number that is another one after a change of the weights that `project` uses, or of the precision in which it computes"
+    ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias
+    device = ids.device.type
+    precision = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else None
+    try: return hash((precision,ids.data_ptr(),ids._version,norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,bias is not None and (bias.data_ptr(),bias._version)))
+    except RuntimeError: return None # weights of inference mode and of `torch.func` have no versions
+
+@patch
+def usable(self:StateCell, memory)->bool:
+    "Can a memory be used as it is? Not if gradients are recorded and it has none, and not if the weights have changed"
+    if not isinstance(memory, StateMemory) or not (memory.k.requires_grad or not torch.is_grad_enabled()): return False
+    if torch.compiler.is_compiling(): return True
+    mark = self.weights_mark()
+    return mark is not None and memory.mark.tolist()==[mark]*len(memory.mark)
+
+@patch
+def remember(self:StateCell, c, projected=None)->StateMemory:
+    "The memory of states c, which are projected if they are not yet"
+    projected,mark = projected or self.project(c),None if torch.compiler.is_compiling() else self.weights_mark()
+    return StateMemory(projected.k, projected.v, torch.full((len(c),), mark or 0))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1e5797b4
 @patch
@@ -193,13 +219,10 @@ def walk(self:BlockRecurrentAttention, c, k, v, real, memory):
     W,memories = self.window,[]
     for a in range(0, k.shape[2]-W, W):
         complete = a+2*W<=k.shape[2]
-        if complete or not _usable(memory):
-            projected = self.cell.project(c)
-            memory = projected.k,projected.v
-        memories.append(memory)
-        if complete:
-            c = self.cell(c, projected, k[:,:,a:a+2*W], v[:,:,a:a+2*W], None if real is None else real[:,a:a+2*W])
-            memory = None
+        if complete: projected,memory = self.cell.project(c),None
+        elif not self.cell.usable(memory): memory = self.cell.remember(c)
+        memories.append((projected.k,projected.v) if complete else memory[:2])
+        if complete: c = self.cell(c, projected, k[:,:,a:a+2*W], v[:,:,a:a+2*W], None if real is None else real[:,a:a+2*W])
     return memories,c,memory
 
 def attend_memories(q, memories, r, W):
@@ -216,11 +239,16 @@ def attend_memories(q, memories, r, W):
 def attend(self:BlockRecurrentAttention, q, k, v, q2, state, mask):
     "Attend to the window and to the states, and move the states on"
     (q,k),q2 = self.scores(q, k),scaled_queries(q2, self.scale2)
-    state = self.begin(k, v) if state is None else state
+    state = self.begin(k, v) if state is None else self.follow(state, k.dtype)
     out,k,v,real = self.attend_blocks(q, k, v, state, mask)
     memories,c,memory = self.walk(state.c, k, v, real, state.memory)
     new = BlockState(c, *keep_blocks(k, v, real, self.window), memory)
     return torch.cat([out,attend_memories(q2, memories, state.k.shape[2]-self.window, self.window)], 1),new
+
+@patch
+def follow(self:BlockRecurrentAttention, state, dtype):
+    "The state in the type of the layer; its vectors are in that of the weights, also under autocast"
+    return state._replace(c=state.c.to(self.cell.initial.dtype), memory=cast_state(state.memory, dtype))
 
 @patch
 def begin(self:BlockRecurrentAttention, k, v):
@@ -234,17 +262,19 @@ def check(self:BlockRecurrentAttention, x, state, context):
     "Also refuse the state of another batch or another layer"
     AttentionLayer.check(self, x, state, context)
     if state is None: return
+    if not isinstance(state, BlockState): raise ValueError(f'the state is a {type(state).__name__}: expected a BlockState, which a layer of this kind has returned')
     expected = len(x),len(self.cell.ids),self.d_model
     if tuple(state.c.shape)!=expected: raise ValueError(f'the state has vectors of shape {tuple(state.c.shape)}: expected {expected}; start without a state, or select rows of it')
-    check_block_keys(state, self.window)
+    check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #369bc873
 @patch
 def restart(self:BlockRecurrentAttention,
-    state, # What an earlier call returned, at the end of a block
+    state, # What an earlier call returned, at the end of a block; None stays None
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     check_rows(rows, len(state.k)); check_block_end(state, self.window)
     return replace_rows(state._replace(memory=None), self.begin(state.k, state.v), rows)
 
@@ -274,7 +304,7 @@ def remember(self:BlockRecurrentAttention,
     if state is None:
         none = x.new_zeros(len(x), self.n_heads, 0, self.d_head)
         state = self.begin(none, none)
-    return state if _usable(state.memory) else state._replace(memory=self.cell.project(state.c)[:2])
+    return state if self.cell.usable(state.memory) else state._replace(memory=self.cell.remember(state.c))
 
 @patch
 def left(self:BlockRecurrentAttention, state:BlockState)->int:

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from ..core import check_choice,check_int,check_mask,check_qkv
+from ..core import check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,own_state,values_known
 from .layer import QKVAttention,register_attention,split_heads
 from .linear import into_chunks,safe_divide
 
@@ -79,16 +79,18 @@ def log_decays(
     decay:torch.Tensor, # In (0, 1]: (h,), (b, h, n) or (b, h, n, d)
     shape:tuple, # (b, h, n, d)
     dtype:torch.dtype, # In which to take the logarithm
+    real:torch.Tensor=None, # Key mask (b, n): nothing decays at padding
 )->torch.Tensor: # (b, h, n, 1) or (b, h, n, d)
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
     if tuple(decay.shape) not in ((h,),(b,h,n),(b,h,n,d)):
         raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, one a position, {(b,h,n)}, or one a channel, {(b,h,n,d)}')
-    if not ((decay>0) & (decay<=1)).all():
+    if real is not None and decay.ndim>1: decay = decay.masked_fill(~(real[:,None] if decay.ndim==3 else real[:,None,:,None]), 1.)
+    if values_known(decay) and not ((decay>0) & (decay<=1)).all():
         raise ValueError(f'decay has values from {decay.min():.3g} to {decay.max():.3g}: expected numbers above 0 and at most 1, '
                          'such as sigmoid(x); compute them in float32')
     g = decay.to(dtype).log()
-    if g.ndim==1: return g[:,None,None].expand(b,h,n,1)
+    if g.ndim==1: return hide_padding(g[:,None,None].expand(b,h,n,1), real)
     return g.unsqueeze(-1) if g.ndim==3 else g
 
 def start_state(
@@ -99,7 +101,7 @@ def start_state(
     "Refuse a state that does not belong to this batch"
     if state is None: return like.new_zeros(shape)
     if tuple(state.shape)!=tuple(shape): raise ValueError(f'the state has shape {tuple(state.shape)}: expected {tuple(shape)}, (batch, heads, width of keys, width of values and, with normalize=True, one more)')
-    return state.to(like.dtype)
+    return own_state(state).to(like.dtype)
 
 # %% ../../nbs/10_attention/06_decay.ipynb #57a1ba65
 def decay_attention(
@@ -115,12 +117,12 @@ def decay_attention(
 ): # `(out, state)`: out is (b, h, n, dv); the state is (b, h, d, dv), or (b, h, d, dv+1) with `normalize`
     "Causal linear attention with a state that decays"
     b,h,n,d = check_equal_lengths(q, k, v).shape
-    C,mask = check_int('chunk_size', chunk_size),check_mask(mask, (b,h,n,n), key_only=True)
+    C = check_int('chunk_size', chunk_size)
+    check_mask(mask, (b,h,n,n), key_only=True)
     with torch.autocast(q.device.type, enabled=False):
-        Q,K,V = (o.to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
-        g = log_decays(decay, q.shape, Q.dtype)
+        Q,K,V = (hide_padding(o, mask).to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
+        g = log_decays(decay, q.shape, Q.dtype, mask)
         if normalize: V = F.pad(V, (0,1), value=1.)
-        if mask is not None: K,V,g = (o.masked_fill(~mask.transpose(-1,-2), 0.) for o in (K,V,g))
         S = start_state(state, (b,h,d,V.shape[-1]), V)
         if n==1: out,S = decay_step(Q, K, V, g, S)
         elif n==0: out = V
@@ -146,8 +148,11 @@ def over_chunks(
     "Cut positions into chunks, apply `f` to stretches of them, and put them together again"
     b,h,n = xs[0].shape[:3]
     chunks,S,outs = [into_chunks(o.flatten(0, 1), C) for o in xs],S.flatten(0, 1),[]
-    for stretch in zip(*(o.split(max(1, rows//(b*h*C)), 1) for o in chunks)):
-        out,S = checkpoint(f, *stretch, S, use_reentrant=False, preserve_rng_state=False)
+    length = max(1, rows//max(1, b*h*C)) # chunks of a stretch; a batch may be empty
+    def run(*stretch): return checkpoint(f, *stretch, use_reentrant=False, preserve_rng_state=False)
+    if ordinary_only(): run = f
+    for stretch in zip(*(o.split(length, 1) for o in chunks)):
+        out,S = run(*stretch, S)
         outs.append(out)
     return torch.cat(outs, 1).flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
 
@@ -183,13 +188,14 @@ def delta_attention(
 ): # `(out, state)`: out is (b, h, n, dv), the state (b, h, d, dv)
     "Causal linear attention by the delta rule (Schlag et al. 2021)"
     b,h,n,d = check_equal_lengths(q, k, v).shape
-    C,mask = check_int('chunk_size', chunk_size),check_mask(mask, (b,h,n,n), key_only=True)
-    if tuple(beta.shape)!=(b,h,n) or not ((beta>=0) & (beta<=1)).all():
+    C = check_int('chunk_size', chunk_size)
+    check_mask(mask, (b,h,n,n), key_only=True)
+    if mask is not None and tuple(beta.shape)==(b,h,n): beta = beta.masked_fill(~mask[:,None], 0.)
+    if tuple(beta.shape)!=(b,h,n) or (values_known(beta) and not ((beta>=0) & (beta<=1)).all()):
         raise ValueError(f'beta has shape {tuple(beta.shape)}{f" and values from {beta.min():.3g} to {beta.max():.3g}" if beta.numel() else ""}: expected {(b,h,n)}, from 0 to 1')
     with torch.autocast(q.device.type, enabled=False):
-        Q,K,V = (o.to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
+        Q,K,V = (hide_padding(o, mask).to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
         beta = beta.to(Q.dtype).unsqueeze(-1)
-        if mask is not None: K,V,beta = (o.masked_fill(~mask.transpose(-1,-2), 0.) for o in (K,V,beta))
         S = start_state(state, (b,h,d,V.shape[-1]), V)
         out,S = over_chunks(delta_chunks, (Q,K,V,beta), S, min(C, n)) if n else (V,S)
     return out.to(v.dtype),S

@@ -89,6 +89,7 @@ def project_heads(
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #a7e34946
 class Favor(nn.Module):
     "Positive orthogonal random features (Choromanski et al. 2021), an unbiased estimate of exp(q·k/sqrt(d))"
+    positive = True # so that linear attention notices when they have vanished
     def __init__(self,
         d_head:int, # Width of a head
         n_heads:int=1, # Draws: one for each head, or 1 for all
@@ -143,6 +144,7 @@ class T2R(LearnedMap):
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #06326735
 class Hedgehog(LearnedMap):
     "Softmax over [y, -y] of a learned affine map y (Zhang et al. 2024)"
+    positive = True # so that linear attention notices when they have vanished
     def __init__(self,
         d_head:int, # Width of a head
         n_heads:int=1, # Maps: one for each head, or 1 for all

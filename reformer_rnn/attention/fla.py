@@ -31,6 +31,7 @@ def fla_linear_attention(
     state:LinearState=None, # Sums over what came before
     chunk_size:int=32, # Not used: the kernels have chunks of their own
     feature_map=lambda x: x, # Applied to queries and keys
+    positive=None, # Not used: the kernels do not return the denominators
 ): # `(out, state)`
     "Causal linear attention by flash-linear-attention; `ValueError` where it cannot be used"
     if reason := fla_refusal(q, v): raise ValueError(f"backend='fla': {reason}; backend='torch' works everywhere")

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['feature_maps', 'linear_backends', 'elu1', 'get_feature_map', 'LinearState', 'attend_chunks', 'into_chunks',
-           'differentiable_gradients', 'chunked_linear_attention', 'check_denominators', 'safe_divide', 'read_sums',
-           'linear_step', 'map_features', 'map_keys', 'sum_context', 'read_context', 'check_width', 'linear_attention',
-           'check_state', 'LinearAttention']
+           'differentiable_gradients', 'attend_plainly', 'chunked_linear_attention', 'check_denominators',
+           'seen_so_far', 'safe_divide', 'read_sums', 'linear_step', 'map_features', 'map_keys', 'sum_context',
+           'check_sums', 'read_context', 'check_width', 'linear_attention', 'check_state', 'LinearAttention']
 
 # %% ../../nbs/10_attention/02_linear.ipynb #cf9b2204
 import math
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from ..core import check_choice,check_int,check_mask,check_qkv
-from .layer import QKVAttention,check_context_mask,register_attention
+from ..core import cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,values_known
+from .layer import QKVAttention,real_context,register_attention
 
 # %% ../../nbs/10_attention/02_linear.ipynb #62f2a83c
 def elu1(
@@ -24,6 +24,8 @@ def elu1(
 )->torch.Tensor: # Positive, same shape
     "elu(x)+1 (Katharopoulos et al. 2020, equation 7), accurate for very negative `x`"
     return F.relu(x) + x.clamp(max=0).exp()
+
+elu1.positive = True # no feature is ever zero, so a sum of products that is zero has lost something
 
 # %% ../../nbs/10_attention/02_linear.ipynb #939cad70
 feature_maps = {'elu1': elu1, 'relu': F.relu}
@@ -118,7 +120,7 @@ def _add_up(S, start, step=1):
 class _CausalLinear(torch.autograd.Function):
     "Causal linear attention, saving no product; its output is (b, n, h, dv), and its state has the ones' column"
     @staticmethod
-    def forward(ctx, q, k, v, S, C, phi):
+    def forward(ctx, q, k, v, S, C, phi, positive):
         (b,h,n,c),dv,dtype = q.shape,v.shape[-1],torch.promote_types(q.dtype, torch.float32)
         whole,den = v.new_empty(b, n, h, dv),v.new_empty(b, h, n, 1, dtype=dtype)
         out = whole.transpose(1,2)
@@ -135,7 +137,8 @@ class _CausalLinear(torch.autograd.Function):
                 after[rows] = _add_up(sums, start)[-1].view_as(after[rows])
                 if len(o)>1 or start is not None: numden.baddbmm_(Q, sums[:-1].flatten(0, 1))
                 numden = numden.view(*o.shape[:-1], dv+1)
-                check_denominators(numden[...,dv:])
+                seen = _cut(positive, rows, part, C) if isinstance(positive, torch.Tensor) else positive
+                check_denominators(numden[...,dv:], seen)
                 d.copy_(numden[...,dv:]).masked_fill_(d==0, 1.) # nothing to attend: output zero
                 torch.div(numden[...,:dv], d, out=o)
         ctx.save_for_backward(q, k, v, S, whole, den, *states[:-1])
@@ -175,23 +178,29 @@ def _backward(ctx, G, R_last):
             if phi in _slopes: dQ.mul_(_slopes[phi](Q)); dK.mul_(_slopes[phi](K))
             for whole,x in zip((dq,dk,dv_), (dQ,dK,dV)): _cut(whole, rows, part, C).copy_(x.view(*g.shape[:-1], -1))
         if S is not None: dS[rows] = R
-    return dq,dk,dv_,dS,None,None
+    return dq,dk,dv_,dS,None,None,None
 
 _CausalLinear.backward = staticmethod(_backward)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #49e03f8c
 def differentiable_gradients(inputs, cotangents, C, phi):
     "The same gradients for a second derivative: autograd goes through `attend_chunks`, and keeps all of its products"
-    dtype = torch.promote_types(inputs[0].dtype, torch.float32)
-    q,k,v,S = (None if o is None else o.to(dtype).flatten(0, 1) for o in inputs)
-    if S is None: S = q.new_zeros(len(q), q.shape[-1], v.shape[-1]+1)
-    with torch.autocast(q.device.type, enabled=False):
-        numden,S = attend_chunks(*(into_chunks(o, C) for o in (phi(q),phi(k),F.pad(v, (0,1), value=1.))), S)
-        out = safe_divide(numden[...,:-1], numden[...,-1:]).flatten(1, 2)[:,:q.shape[1]]
-        outputs,cotangents = zip(*((o.view(g.shape), g.to(dtype)) for o,g in zip((out,S), cotangents) if g is not None))
+    with torch.autocast(inputs[0].device.type, enabled=False):
+        out,S = attend_plainly(*inputs, C, phi)
+        outputs,cotangents = zip(*((o, g.to(o.dtype)) for o,g in zip((out,S), cotangents) if g is not None))
         wanted = [o is not None and o.requires_grad for o in inputs]
         grads = iter(torch.autograd.grad(outputs, [o for o,want in zip(inputs, wanted) if want], cotangents, create_graph=True))
-    return (*(next(grads) if want else None for want in wanted),None,None)
+    return (*(next(grads) if want else None for want in wanted),None,None,None)
+
+def attend_plainly(q, k, v, S, C, phi, positive=None):
+    "All chunks in ordinary operations, at least in float32: autograd keeps all of their products"
+    b,h,n,_ = q.shape
+    dtype = torch.promote_types(q.dtype, torch.float32)
+    q,k,v,S = (None if o is None else o.to(dtype).flatten(0, 1) for o in (q,k,v,S))
+    if S is None: S = q.new_zeros(b*h, q.shape[-1], v.shape[-1]+1)
+    numden,S = attend_chunks(*(into_chunks(o, C) for o in (phi(q),phi(k),F.pad(v, (0,1), value=1.))), S)
+    numden = numden.flatten(1, 2)[:,:n].unflatten(0, (b,h))
+    return safe_divide(numden[...,:-1], numden[...,-1:], positive),S.unflatten(0, (b,h))
 
 # %% ../../nbs/10_attention/02_linear.ipynb #8cc2e677
 def _identity(x): return x
@@ -203,32 +212,62 @@ def chunked_linear_attention(
     state:LinearState=None, # Sums over what came before
     chunk_size:int=32, # Positions C in a chunk; a sequence of no more than two chunks is a single one
     feature_map=_identity, # Applied to queries and keys, `elu1` and `F.relu` inside the tiles; nothing by default, for what is mapped already
+    positive=None, # Where features are known to be positive, for `check_denominators`
 ): # `(out, state)`
     "Causal linear attention, tile by tile and chunk by chunk"
     if feature_map not in _in_place: q,k,feature_map = feature_map(q),feature_map(k),_identity
     S = None if state is None else torch.cat([state.S,state.z.unsqueeze(-1)], -1)
-    out,S = _CausalLinear.apply(q, k, v, S, q.shape[2] if q.shape[2]<=2*chunk_size else chunk_size, feature_map)
-    return out.transpose(1,2),LinearState(S[...,:-1], S[...,-1])
+    C = q.shape[2] if q.shape[2]<=2*chunk_size else chunk_size
+    if ordinary_only(): out,S = attend_plainly(q, k, v, S, C, feature_map, positive)
+    else:
+        out,S = _CausalLinear.apply(q, k, v, S, C, feature_map, positive)
+        out = out.transpose(1,2)
+    return out.to(v.dtype),LinearState(S[...,:-1], S[...,-1])
 
 linear_backends = {'torch': chunked_linear_attention}
 
 # %% ../../nbs/10_attention/02_linear.ipynb #01cab60c
-def check_denominators(den):
-    "Refuse denominators below zero, which only a wrong feature map gives; a graph that is being compiled is not checked"
-    if not torch.compiler.is_compiling() and (den<0).any():
-        raise ValueError(f'a sum of φ(q)·φ(k) is {den.min().item():.3g}: expected a feature map whose products are not negative; `check_feature_map` tests yours')
+def check_denominators(
+    den:torch.Tensor, # Sums of φ(q)·φ(k), (..., 1)
+    positive=None, # Where they are sums of positive numbers: True, or booleans that broadcast; None for nowhere
+):
+    "Refuse sums below zero, which only a wrong feature map gives, and positive ones that have vanished"
+    if not values_known(den): return
+    least = 1e4*torch.finfo(den.dtype).tiny # smaller products are rounded; what gradients divide by has room above them
+    bad = den<(least if positive is True else 0)
+    if isinstance(positive, torch.Tensor): bad = bad | ((den<least) & positive)
+    if bad.any(): _refuse_denominators(den[bad].min().item(), den.dtype)
 
-def safe_divide(num, den):
-    "`num/den`, and zero with zero gradients where there was nothing to sum; `ValueError` where `den` is negative"
-    check_denominators(den)
+def _refuse_denominators(value, dtype):
+    "Say what is wrong with such a sum"
+    if value<0: raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}: expected a feature map whose products are '
+                                 'not negative; `check_feature_map` tests yours')
+    raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}, too small for {dtype}: the positive features of queries and keys '
+                     'have vanished; normalise or scale what they are made of, or compute in float64')
+
+def seen_so_far(
+    feature_map, # A callable
+    mask:torch.Tensor=None, # Key mask, (b, 1, 1, n)
+    state:LinearState=None, # Sums over what came before
+): # What `check_denominators` takes: booleans (b, 1 or h, n, 1), True, or None
+    "Where the sum of a positive feature map cannot be zero"
+    if not getattr(feature_map, 'positive', False): return None
+    if mask is None: return True
+    seen = mask.mT.cumsum(2)>0
+    return seen if state is None else seen | (state.z>0).any(-1)[...,None,None]
+
+def safe_divide(num, den, positive=None):
+    "`num/den`, and zero with zero gradients where there was nothing to sum; refuses as `check_denominators` does"
+    check_denominators(den, positive)
     return num / torch.where(den>0, den, 1.)
 
 def read_sums(
     fq:torch.Tensor, # Mapped queries, (b, h, n, c)
     state:LinearState, # What they all read
+    positive=None, # As for `check_denominators`
 )->torch.Tensor: # (b, h, n, dv)
     "The quotient of the maths above, for queries that see one and the same state"
-    return safe_divide(fq @ state.S, fq @ state.z.unsqueeze(-1))
+    return safe_divide(fq @ state.S, fq @ state.z.unsqueeze(-1), positive)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #82e8528b
 def linear_step(
@@ -236,11 +275,12 @@ def linear_step(
     fk:torch.Tensor, # Mapped key, (b, h, 1, c)
     v:torch.Tensor, # Value, (b, h, 1, dv)
     state:LinearState=None, # Sums over what came before
+    positive=None, # As for `check_denominators`
 ): # `(out, state)`
     "One step of the recurrence (Katharopoulos et al. 2020, equations 18 to 20)"
     new = LinearState(fk.transpose(-1,-2)*v, fk.squeeze(2))
     if state is not None: new = LinearState(state.S+new.S, state.z+new.z)
-    return read_sums(fq, new),new
+    return read_sums(fq, new, positive),new
 
 # %% ../../nbs/10_attention/02_linear.ipynb #5a1d8c4f
 def map_features(
@@ -252,7 +292,7 @@ def map_features(
     phi = get_feature_map(feature_map)
     f = phi(x)
     if f.shape[:-1]!=x.shape[:-1]: raise ValueError(f'the feature map gives {tuple(f.shape)} for {tuple(x.shape)}: expected a map from (..., d) to (..., c)')
-    if phi not in (elu1,F.relu) and not torch.compiler.is_compiling() and not f.isfinite().all() and x.isfinite().all():
+    if phi not in (elu1,F.relu) and values_known(f) and not f.isfinite().all() and x.isfinite().all():
         raise ValueError('the feature map gives numbers that are not finite for finite queries or keys: `check_feature_map` tests yours')
     return f
 
@@ -263,8 +303,10 @@ def map_keys(
     mask:torch.Tensor=None, # Key mask, broadcastable to (b, h, 1, m)
 ): # `(fk, v)` in float32 at least
     "Features of the keys, and the values, both zero where the mask is False, so that no sum sees them"
-    fk,v = map_features(k, feature_map),v.to(torch.promote_types(v.dtype, torch.float32))
-    return (fk,v) if mask is None else [o.masked_fill(~mask.transpose(-1,-2), 0.) for o in (fk,v)]
+    real = None if mask is None else mask[:,0,0]
+    fk = map_features(hide_padding(k, real), feature_map) # padding has features too, even that of zeros
+    v = v.to(torch.promote_types(v.dtype, torch.float32))
+    return hide_padding(fk, real),hide_padding(v, real)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #c69b5f96
 def sum_context(
@@ -279,7 +321,16 @@ def sum_context(
     mask = check_mask(mask, (*k.shape[:2],1,k.shape[2]), key_only=True)
     with torch.autocast(k.device.type, enabled=False):
         fk,v = map_keys(k, v, feature_map, mask)
-        return LinearState(fk.transpose(-1,-2) @ v, fk.sum(2))
+        state = LinearState(fk.transpose(-1,-2) @ v, fk.sum(2))
+        if k.shape[2]: check_sums(state, seen_so_far(get_feature_map(feature_map), mask))
+    return state
+
+def check_sums(state, seen):
+    "Refuse sums of positive features that are zero although there was something to sum"
+    if seen is None or not values_known(state.z): return
+    anything = True if seen is True else seen[:,:,-1]
+    lost = (state.z<=0).all(-1, keepdim=True) & anything
+    if lost.any(): _refuse_denominators(0., state.z.dtype)
 
 def read_context(
     q:torch.Tensor, # Queries, (b, h, n, d)
@@ -291,8 +342,11 @@ def read_context(
     if state.S.shape[:2]!=q.shape[:2]: raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the queries have {tuple(q.shape)}: batch and heads must agree')
     with torch.autocast(q.device.type, enabled=False):
         fq = map_features(q, feature_map)
+        state = cast_state(state, fq.dtype)
         check_width(state, fq)
-        return read_sums(fq, state).to(q.dtype)
+        positive = seen_so_far(get_feature_map(feature_map))
+        if positive: positive = (state.z>0).any(-1)[...,None,None]
+        return read_sums(fq, state, positive).to(q.dtype)
 
 def check_width(state, f):
     "Refuse a state that was made with another number of features"
@@ -319,15 +373,17 @@ def linear_attention(
     if not causal: return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask), feature_map=feature_map),None
     mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
     with torch.autocast(q.device.type, enabled=False):
+        state = cast_state(state, torch.promote_types(k.dtype, torch.float32))
         phi,attend = get_feature_map(feature_map),linear_backends[backend]
+        seen = seen_so_far(phi, mask, state)
         inside = phi in (elu1,F.relu) and mask is None and q.shape[2]>1 # maps that the tiles can apply
         if inside and state is not None: check_width(state, q)
-        if inside: return attend(q, k, v, state, chunk_size, phi)
-        fq,(fk,fv) = map_features(q, phi),map_keys(k, v, phi, mask)
+        if inside: return attend(q, k, v, state, chunk_size, phi, seen)
+        fq,(fk,fv) = map_features(hide_padding(q, None if mask is None else mask[:,0,0]), phi),map_keys(k, v, phi, mask)
         if state is not None: check_width(state, fq)
-        if q.shape[2]==1: out,state = linear_step(fq, fk, fv, state)
+        if q.shape[2]==1: out,state = linear_step(fq, fk, fv, state, seen)
         elif q.shape[2]==0: out = fv
-        else: out,state = attend(fq, fk, fv, state, chunk_size)
+        else: out,state = attend(fq, fk, fv, state, chunk_size, positive=seen)
     return out.to(v.dtype),state
 
 # %% ../../nbs/10_attention/02_linear.ipynb #62a06a80
@@ -340,8 +396,6 @@ def check_state(
     "Refuse a state that does not belong to this batch, or would lose what it sums"
     if not causal: raise ValueError('a state needs causal=True')
     if not isinstance(state, LinearState): raise ValueError(f'the state is a {type(state).__name__}: expected the `LinearState` of an earlier call')
-    wanted = torch.promote_types(k.dtype, torch.float32)
-    if not state.S.dtype==state.z.dtype==wanted: raise ValueError(f'the state has types {state.S.dtype} and {state.z.dtype}: expected {wanted} for keys of {k.dtype}')
     if state.z.shape!=state.S.shape[:-1]: raise ValueError(f'the state has S of shape {tuple(state.S.shape)} and z of {tuple(state.z.shape)}: expected (b, h, c, dv) and (b, h, c)')
     if state.S.shape[:2]!=k.shape[:2] or state.S.shape[-1]!=v.shape[-1]:
         raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the values have {tuple(v.shape)}: batch, heads and width must agree')
@@ -369,8 +423,7 @@ class LinearAttention(QKVAttention):
 
     def prepare(self, context, mask=None):
         "The sums over the context"
-        check_context_mask(context, mask)
-        return sum_context(*self.keys_values(context), feature_map=self.feature_map, mask=mask)
+        return sum_context(*self.keys_values(real_context(context, mask)), feature_map=self.feature_map, mask=mask)
 
     def read(self, q, state):
         "Call `read_context`"

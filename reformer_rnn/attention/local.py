@@ -12,8 +12,8 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from ..core import check_int,check_mask,check_qkv
-from .layer import QKVAttention,register_attention
+from ..core import cast_state,check_int,check_mask,check_qkv,hide_padding
+from .layer import QKVAttention,register_attention,sdpa
 
 # %% ../../nbs/10_attention/04_local.ipynb #f14eafa1
 def window_distances(
@@ -91,7 +91,7 @@ def local_attention(
 ): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless causal
     "Sliding-window attention, linear in the number of positions"
     first,last = check_local(q, k, v, window, bias, mask, causal, include_self, state)
-    if mask is not None: k,v = (o.masked_fill(~mask[:,None,:,None], 0.) for o in (k,v)) # not even NaN gets out of the padding
+    q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     n,real = q.shape[2],mask
     if causal:
         longer = extend_local(empty_local_state(k, v, last) if state is None else state, k, v, mask)
@@ -102,6 +102,7 @@ def local_attention(
 
 def extend_local(past, k, v, mask):
     "The positions of a state and those after them"
+    past = cast_state(past, k.dtype)
     real = None if past.real is None and mask is None else torch.cat([all_real(past.real, past.k),all_real(mask, k)], 1)
     return LocalState(torch.cat([past.k,k], 2), torch.cat([past.v,v], 2), real)
 
@@ -122,7 +123,7 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     if real is not None: allowed = allowed & real.transpose(-1,-2)
     if bias is not None: allowed = tile_bias(bias, first, rows, before, cols)[None].masked_fill(~allowed, -torch.inf)
     if allowed.requires_grad and real is None: out = (scaled(q, scale) @ k.transpose(-1,-2)).add(allowed).softmax(-1) @ v # the fused kernel has no gradient for a bias, and no row is empty
-    else: out = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=scale)
+    else: out = sdpa(q, k, v, attn_mask=allowed, scale=scale)
     return out.unflatten(0, (-1,-(-n//rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
 
 def scaled(q, scale):

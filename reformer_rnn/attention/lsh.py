@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['bucket_factors', 'draw_rotations', 'hash_buckets', 'band_pairs', 'SortedRounds', 'as_sorted', 'sort_positions',
            'sort_rounds', 'LSHState', 'lsh_step', 'bucket_tiles', 'attend_context', 'lsh_attention', 'attend_self',
-           'read_hashed', 'default_buckets', 'extend_lsh', 'check_lsh', 'check_rotations', 'LSHAttention']
+           'attend_densely', 'read_hashed', 'default_buckets', 'extend_lsh', 'check_lsh', 'check_rotations',
+           'LSHAttention']
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #95931fde
 import math
@@ -15,8 +16,9 @@ import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
 
-from ..core import check_choice,check_int,check_mask,check_qkv,discrete_choice
-from .layer import check_context_mask,register_attention
+from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,discrete_choice,hide_padding,
+                               in_transform,ordinary_only)
+from .layer import real_context,register_attention,sdpa
 from .softmax import SharedQKAttention,unit_keys
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #7592c8db
@@ -257,7 +259,7 @@ def lsh_step(
     allowed = band_pairs((before==mine) & real[:,None,None,:-1], bucket_size).any(2, keepdim=True)
     allowed = allowed & real[:,None,None,-1:]
     alone = ~allowed.any(-1, keepdim=True) & real[:,None,None,-1:]
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=torch.cat([allowed,alone], -1), scale=scale)
+    return sdpa(q, k, v, attn_mask=torch.cat([allowed,alone], -1), scale=scale)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3eb34845
 def bucket_tiles(
@@ -343,9 +345,8 @@ def lsh_attention(
     if rotations is None: rotations = draw_rotations(n_hashes, h, d, factors, generator, device=qk.device, dtype=qk.dtype)
     check_rotations(rotations, h, d, factors)
     scale = d**-.5 if scale is None else scale
-    if mask is not None: # not even NaN gets out of the padding
-        keys,v = (o.masked_fill(~mask[:,None,:,None], 0.) for o in (keys,v))
-        if k is None: qk = keys
+    keys,v = (hide_padding(o, mask) for o in (keys,v))
+    if k is None: qk = keys
     real = torch.ones(b, n, dtype=torch.bool, device=qk.device) if mask is None else mask
     new = LSHState(unit_keys(keys), v, discrete_choice(lambda: hash_buckets(keys, rotations, factors)), real)
     if k is not None: return read_hashed(qk, new, rotations, factors, bucket_size, scale),new
@@ -365,9 +366,18 @@ def attend_self(
     if not n: return state.v[:,:,past:],(state if window=='band' else None)
     if window=='band' and n==1: return lsh_step(qk, state, bucket_size, scale),state
     q = torch.cat([state.k[:,:,:past],qk], 2) if past else qk # earlier queries are not needed: anything serves
-    rounds = sort_rounds(state.buckets, state.real, bucket_size, window, causal)
-    out = _HashedAttention.apply(q, state.k, state.v, (bucket_size,window,causal,scale), *rounds)
+    rounds,options = sort_rounds(state.buckets, state.real, bucket_size, window, causal),(bucket_size,window,causal,scale)
+    if in_transform() or (ordinary_only() and torch.is_grad_enabled()): out = attend_densely(q, state.k, state.v, rounds, scale)
+    elif ordinary_only(): out,*_ = _attend(q, state.k, state.v, rounds, *options)
+    else: out = _HashedAttention.apply(q, state.k, state.v, options, *rounds)
     return out[:,:,past:],(state if window=='band' else None)
+
+def attend_densely(q, k, v, rounds, scale):
+    "The same with all n x n pairs, in ordinary operations: for `torch.func`, and for an export with gradients"
+    beyond = (rounds.place.unsqueeze(-2)-rounds.middle.unsqueeze(-1)).abs()-rounds.reach.unsqueeze(-1)
+    itself = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
+    seen = (beyond<=0).any(2) & ~itself
+    return sdpa(q, k, v, attn_mask=seen | (itself & ~seen.any(-1, keepdim=True)), scale=scale)
 
 def read_hashed(
     q:torch.Tensor, # Queries, (b, h, n, d)
@@ -378,6 +388,7 @@ def read_hashed(
     scale:float, # Factor of q·k
 )->torch.Tensor: # (b, h, n, dv)
     "Hash queries, and attend to the keys of a context in their buckets"
+    state = cast_state(state, q.dtype)
     if state.buckets is None: state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations, factors)))
     buckets = discrete_choice(lambda: hash_buckets(q, rotations, factors))
     return attend_context(q, buckets, state, math.prod(factors), bucket_size, scale)
@@ -396,6 +407,7 @@ def default_buckets(
 def extend_lsh(state, new, rotations, factors):
     "Append new positions to a state, hashing its keys again if it asks for it"
     if state is None: return new
+    state = cast_state(state, new.k.dtype)
     if state.k.shape[:2]+state.k.shape[3:]!=new.k.shape[:2]+new.k.shape[3:]:
         raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}, the new ones have {tuple(new.k.shape)}: batch, heads and width must agree')
     if state.buckets is None: state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations, factors)))
@@ -441,9 +453,14 @@ class LSHAttention(SharedQKAttention):
             n_buckets = default_buckets(self.max_len, bucket_size)
         self.n_buckets = bucket_factors(n_buckets)
         if window is not None: check_lsh(self.causal, check_choice('window', window, ('band','chunk')), None, None, None)
+        check_int('seed', seed, minimum=0)
         self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets, window=window, scale=scale, seed=seed)
-        generator = torch.Generator().manual_seed(check_int('seed', seed, minimum=0)+_SEEDS*self.config['depth'])
-        self.register_buffer('rotations', self.draw(generator=generator), persistent=False)
+        self.register_derived()
+
+    def derived(self):
+        "The rotations used in evaluation"
+        generator = torch.Generator().manual_seed(self.options['seed']+_SEEDS*self.config['depth'])
+        return dict(rotations=self.draw(generator=generator, device='cpu', dtype=torch.float32))
 
     def draw(self, **kwargs)->torch.Tensor:
         "New rotations for all rounds and heads"
@@ -465,9 +482,7 @@ class LSHAttention(SharedQKAttention):
 @patch
 def prepare(self:LSHAttention, context, mask=None):
     "Unit keys and values of the context, and in evaluation their buckets"
-    check_context_mask(context, mask)
-    qk,v = self.project(context)
-    if mask is not None: qk,v = (o.masked_fill(~mask[:,None,:,None], 0.) for o in (qk,v))
+    qk,v = (hide_padding(o, mask) for o in self.project(real_context(context, mask)))
     buckets = None if self.training else discrete_choice(lambda: hash_buckets(qk, self.rotations, self.n_buckets))
     return LSHState(unit_keys(qk), v, buckets, torch.ones_like(context[:,:,0], dtype=torch.bool) if mask is None else mask)
 

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 
 from ..core import check_choice,check_int,check_qkv,discrete_choice
-from .layer import QKVAttention,register_attention
+from .layer import QKVAttention,register_attention,sdpa
 from .rsa import blend,new_matrices
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #ce4da77e
@@ -82,7 +82,7 @@ def attend_chosen(
     if causal and n!=m: raise ValueError(f'causal attention of {n} queries over {m} keys: a lazy query gets the sum of the values up to its own place, so there must be as many keys as queries')
     rows = index.unsqueeze(-1)
     seen = torch.arange(m, device=q.device)<=rows if causal else None
-    attended = F.scaled_dot_product_attention(q.gather(2, rows.expand(-1, -1, -1, q.shape[-1])), k, v, attn_mask=seen, scale=scale)
+    attended = sdpa(q.gather(2, rows.expand(-1, -1, -1, q.shape[-1])), k, v, attn_mask=seen, scale=scale)
     wide = torch.promote_types(v.dtype, torch.float32)
     lazy = v.cumsum(2, dtype=wide) if causal else v.mean(2, keepdim=True, dtype=wide).expand(-1, -1, n, -1)
     return lazy.to(v.dtype).scatter(2, rows.expand_as(attended), attended.to(v.dtype))

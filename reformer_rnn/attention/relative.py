@@ -15,10 +15,10 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_int,check_mask,check_qkv
-from .layer import QKVAttention,register_attention,split_heads
+from ..core import cast_state,check_int,check_mask,check_qkv,hide_padding
+from .layer import QKVAttention,register_attention,sdpa,split_heads
 from .rsa import blend,new_matrices
-from .softmax import KVState,allowed_pairs,causal_memory
+from .softmax import KVState,allowed_pairs,causal_memory,hide_all
 
 # %% ../../nbs/10_attention/09_relative.ipynb #d3cefe66
 def rel_shift(
@@ -62,6 +62,7 @@ def relative_attention(
 ): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended
     "Causal attention by content and distance (Dai et al. 2019, section 3.3)"
     check_qkv(q, k, v)
+    if mask is not None: q,k,v = hide_all(q, k, v, mask, True)
     state,mask = causal_memory(state, k, v, mask)
     k,v = state.k,state.v
     _check_relative(q, k, r, u, w)
@@ -69,7 +70,7 @@ def relative_attention(
     allowed = _near_pairs(q, k, allowed_pairs(q, k, True, mask), window)
     bias = position_scores((q+w[:,None])*scale, r)
     if allowed is not None: bias = torch.where(allowed, bias, -torch.inf) # what is hidden is replaced: to add -inf to another row's NaN would leave it NaN
-    return F.scaled_dot_product_attention(q+u[:,None], k, v, attn_mask=bias, scale=scale),state
+    return sdpa(q+u[:,None], k, v, attn_mask=bias, scale=scale),state
 
 def _near_pairs(q, k, allowed, window):
     "Leave of the allowed pairs those at distances below `window`"
@@ -108,6 +109,7 @@ def _extend_memory(
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=x.shape[:2]):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a key mask of the new positions, torch.bool of shape {tuple(x.shape[:2])}')
     if state is None: return RelativeState(x, mask)
+    state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
         real = lambda o,like: like.new_ones(like.shape[:2], dtype=torch.bool) if o is None else o
         mask = torch.cat([real(state.mask, state.x),real(mask, x)], 1)
@@ -166,8 +168,7 @@ def attend(self:RelativeAttention, x, state, mask):
     self.check_memory(state, x)
     full = state is None and mask is not None and mask.ndim==4 # serves this call only
     seen = _extend_memory(state, x, None if full else mask)
-    k,v = self.keys_values(seen.x)
-    if seen.mask is not None: k,v = (o.masked_fill(~seen.mask[:,None,:,None], 0.) for o in (k,v)) # not even NaN gets out of the padding
+    k,v = (hide_padding(o, seen.mask) for o in self.keys_values(seen.x)) # biases make something of zeros
     out = self.mix(self.queries(x), k, v, mask if full else seen.mask)
     n = seen.x.shape[1]-self.mem_len
     return out,(RelativeState(*(o if o is None else o[:,n:].clone() for o in seen)) if n>0 else seen) # a view would keep all of it in memory
@@ -178,8 +179,6 @@ def check_memory(self:RelativeAttention, state, x):
     if state is None: return
     (b,p,d) = state.x.shape
     if (b,d)!=(len(x),self.d_model): raise ValueError(f'the memory belongs to {b} sequences of width {d}, x to {len(x)} of width {self.d_model}: start without a state, or select rows of it')
-    if torch.promote_types(state.x.dtype, x.dtype)!=x.dtype and not torch.is_autocast_enabled(x.device.type):
-        raise ValueError(f'the memory has dtype {state.x.dtype}, x has {x.dtype}: start without a state, or convert its x')
     if p>self.mem_len: raise ValueError(f'the memory holds {p} positions, more than mem_len={self.mem_len}: it comes from a layer with a longer memory; start without a state')
 
 # %% ../../nbs/10_attention/09_relative.ipynb #c2341aa1

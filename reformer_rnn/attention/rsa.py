@@ -14,9 +14,9 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int,check_mask
+from ..core import check_choice,check_int,check_mask,hide_padding
 from .layer import QKVAttention,register_attention
-from .rem import _check_input,_eigenvalues,_mix_heads,rem_kinds,rem_matrix,rem_mix
+from .rem import check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix,rem_mix
 from .softmax import KVState,softmax_attention
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a8f5f953
@@ -127,8 +127,8 @@ def forward(self:REM,
     decay,theta = self.eigenvalues()
     outs,states = [],[]
     for (part,names,d),z in zip(self.runs, state or [None]*len(self.runs)):
-        _check_input(v, d, causal, self.truncate, z, queries)
-        out,z = _mix_heads(v[:,part], *_eigenvalues(names, decay[part], theta[part]), d, causal, self.truncate, mask, z, queries, self.chunk_size)
+        check_rem_input(v, d, causal, self.truncate, z, queries)
+        out,z = mix_heads(v[:,part], *rem_eigenvalues(names, decay[part], theta[part]), d, causal, self.truncate, mask, z, queries, self.chunk_size)
         outs.append(out); states.append(z)
     return outs[0] if len(outs)==1 else torch.cat(outs, 1),None if states[0] is None else tuple(states)
 
@@ -206,8 +206,8 @@ class RSA(QKVAttention):
 
     def attend(self, q, k, v, state, mask):
         "Softmax attention and matrices, blended"
-        real = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-        if real is not None: k,v = (o.masked_fill(~real.transpose(-1,-2), 0.) for o in (k,v)) # not even NaN gets out of the padding
+        check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+        v = hide_padding(v, mask) # for the matrices
         r,truncate,kv,sums = len(self.rem.heads),self.rem.truncate,*(state or (None,None))
         if kv is not None and truncate is None and sums is None: raise ValueError('the state has no sums: it comes from a layer with a truncation; start without a state, or use a layer with a truncation')
         attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)

@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int,check_mask
-from .layer import QKVAttention,register_attention
+from ..core import check_choice,check_int,check_mask,hide_padding
+from .layer import QKVAttention,register_attention,sdpa
 from .local import LocalState,all_real,extend_local,local_attention,window_distances
 from .rsa import blend,new_matrices
 
@@ -44,7 +44,7 @@ def attend_scaled(
     mask:torch.Tensor=None, # As for PyTorch's `scaled_dot_product_attention`
 )->torch.Tensor: # (b, h, n, dv)
     "Softmax attention whose scores are the products themselves"
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=1.)
+    return sdpa(q, k, v, attn_mask=mask, scale=1.)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #85fb34a4
 def distance_buckets(
@@ -98,10 +98,14 @@ class SlidingAttention(QKVAttention):
         self.window,self.include_self,self.qk_norm = check_int('window', window),include_self,qk_norm
         self.empty,self.qk_scale = check_choice('empty', empty, ('zeros','masked')),qk_scale
         self.options = dict(window=window, include_self=include_self, qk_norm=qk_norm, qk_scale=qk_scale, distances=distances, empty=empty)
-        first,self.reach = window_distances(window, True, include_self)
-        self.register_buffer('buckets', distance_buckets(torch.arange(first, self.reach+1)), persistent=False)
+        self.first,self.reach = window_distances(window, True, include_self)
+        self.register_derived()
         self.distance_bias = nn.Parameter(torch.empty(n_heads, 32).normal_(std=32**-.5)) if distances else None
         self.scale,self.to_out = self.new_scale(),new_linear(n_heads*self.d_head, d_model, self.config['bias'])
+
+    def derived(self):
+        "The bucket of every distance in the window"
+        return dict(buckets=distance_buckets(torch.arange(self.first, self.reach+1, device='cpu')))
 
     def projection(self):
         "A new input projection"
@@ -140,7 +144,18 @@ def bias_by_distance(self:SlidingAttention, dtype):
 @patch
 def attend(self:SlidingAttention, q, k, v, state, mask):
     "Attend to the window, after bringing queries and keys to length one"
-    return self.attend_window(*self.scores(q, k), v, self.nothing(k, v, self.reach) if state is None else state, mask)
+    q,k,v = (hide_padding(o, mask) for o in (q,k,v))
+    state = self.nothing(k, v, self.reach) if state is None else state
+    mask = self.also_nothing(state, mask)
+    return self.attend_window(*self.scores(q, k), v, state, mask)
+
+@patch
+def also_nothing(self:SlidingAttention, state, mask):
+    "The key mask, in which zeros before the first position stay what they are before the first real one"
+    if mask is None or self.empty=='masked': return mask
+    untouched = (state.k==0).flatten(1).all(1)
+    if state.real is not None: untouched = untouched & state.real.all(1)
+    return mask | (untouched[:,None] & (mask.cumsum(1)==0))
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #27bffd9f
 @patch
@@ -149,13 +164,16 @@ def restart(self:SlidingAttention,
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     check_rows(rows, len(state.k))
     return replace_rows(state, self.nothing(state.k, state.v, self.reach), rows)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #43abc81d
 def check_rows(rows, b):
     "Refuse anything but a boolean for each row"
-    if rows.dtype!=torch.bool or tuple(rows.shape)!=(b,): raise ValueError(f'rows have shape {tuple(rows.shape)} and dtype {rows.dtype}: expected torch.bool of shape {(b,)}, True for the rows that begin a new text')
+    if isinstance(rows, torch.Tensor) and rows.dtype==torch.bool and tuple(rows.shape)==(b,): return
+    given = f'have shape {tuple(rows.shape)} and dtype {rows.dtype}' if isinstance(rows, torch.Tensor) else f'are a {type(rows).__name__}'
+    raise ValueError(f'rows {given}: expected torch.bool of shape {(b,)}, True for the rows that begin a new text')
 
 def replace_rows(
     old, # A named tuple of tensors, batch first, or None
@@ -194,8 +212,8 @@ class RSASlidingAttention(SlidingAttention):
 @patch
 def attend(self:RSASlidingAttention, q, k, v, state, mask):
     "Attend to the window, and blend with what the matrices return"
-    real = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-    if real is not None: v = v.masked_fill(~real.transpose(-1,-2), 0.) # not even NaN gets out of the padding
+    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+    v = hide_padding(v, mask) # for the matrices
     local,sums = state or (None,None)
     attended,local = SlidingAttention.attend(self, q, k, v, local, mask)
     recurrent,sums = self.rem(v[:,:len(self.rem.heads)], sums, True, mask)
@@ -207,6 +225,7 @@ def restart(self:RSASlidingAttention,
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     local = SlidingAttention.restart(self, state.local, rows)
     return RSASlidingState(local, tuple(o.masked_fill(rows.view(-1, *[1]*(o.ndim-1)), 0.) for o in state.sums))
 
@@ -214,7 +233,7 @@ def restart(self:RSASlidingAttention,
 @patch
 def attend_blocks(self:SlidingAttention, q, k, v, state, mask):
     "Attend from scaled queries to the window; also the keys and values from the block before on, and which of them are real"
-    if mask is not None: k,v = (o.masked_fill(~mask[:,None,:,None], 0.) for o in (k,v)) # not even NaN gets out of the padding
+    q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     start = state.k.shape[2]-self.reach
     out,_ = self.attend_window(q, k, v, LocalState(state.k[:,:,start:], state.v[:,:,start:], None if state.real is None else state.real[:,start:]), mask)
     return out,*extend_local(state, k, v, mask)
@@ -225,9 +244,12 @@ def keep_blocks(k, v, real, window):
     return k[:,:,done:].clone(),v[:,:,done:].clone(),None if real is None else real[:,done:].clone()
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #3155c640
-def check_block_keys(state, window):
-    "Refuse a state that does not fit the blocks of this layer"
+def check_block_keys(state, window, sizes):
+    "Refuse a state that does not fit the blocks of this layer, whose keys have the sizes (b, h, d)"
+    b,h,d = sizes
     n = state.k.shape[2]
+    expected = b,h,n,d
+    if tuple(state.k.shape)!=expected: raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}: expected {expected}; it comes from a layer of other sizes, or from another batch')
     if not window<=n<2*window: raise ValueError(f'the state holds {n} keys: expected {window} to {2*window-1}, those of a block of {window} and of the incomplete one after it')
 
 def check_block_end(state, window):

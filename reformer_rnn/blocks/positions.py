@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['position_codes', 'check_positions', 'initial_std', 'SinusoidalPositions', 'LearnedPositions', 'AxialPositions',
-           'check_ints', 'get_positions', 'Embed']
+           'check_ints', 'get_positions', 'Embed', 'count_positions']
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #6f96c4cd
 import math
@@ -12,7 +12,7 @@ import math
 import torch
 from torch import nn
 
-from ..core import check_choice,check_int
+from ..core import Movable,check_choice,check_int,hide_padding,values_known
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #54c35bba
 def check_positions(
@@ -21,7 +21,7 @@ def check_positions(
 ):
     "Raise `ValueError` unless positions are integers from 0, and below `max_len` if there is one"
     if positions.dtype not in (torch.int64,torch.int32): raise ValueError(f'positions have dtype {positions.dtype}: expected torch.int64 or torch.int32')
-    if not positions.numel(): return
+    if not positions.numel() or not values_known(positions): return
     if positions.min()<0: raise ValueError(f'position {int(positions.min())} is negative: expected positions from 0')
     if max_len is not None and positions.max()>=max_len:
         raise ValueError(f'position {int(positions.max())} is beyond max_len={max_len}: build the model with a larger max_len, or with sinusoidal positions')
@@ -34,7 +34,7 @@ def initial_std(
     return d_model**-.5 if std is None else std
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #bf7b29f3
-class SinusoidalPositions(nn.Module):
+class SinusoidalPositions(Movable):
     "Fixed sine and cosine positions (Vaswani et al. 2017, section 3.5)"
     def __init__(self,
         d_model:int, # Width, even
@@ -43,9 +43,13 @@ class SinusoidalPositions(nn.Module):
     ):
         super().__init__()
         if check_int('d_model', d_model)%2: raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be even')
-        omega = torch.exp(-math.log(10000)*torch.arange(0, d_model, 2)/d_model)
-        self.register_buffer('omega', omega, persistent=False)
-        self.scale = initial_std(std, d_model)*2**.5 # a sine has a standard deviation of 1/sqrt(2)
+        self.d_model,self.scale = d_model,initial_std(std, d_model)*2**.5 # a sine has a standard deviation of 1/sqrt(2)
+        self.register_derived()
+
+    def derived(self):
+        "The angle of one step, for every pair of sine and cosine"
+        pairs = torch.arange(0, self.d_model, 2, device='cpu', dtype=torch.float32)
+        return dict(omega=torch.exp(-math.log(10000)*pairs/self.d_model))
 
     def forward(self,
         positions:torch.Tensor, # Integers, (b, n) or (1, n)
@@ -155,12 +159,25 @@ class Embed(nn.Module):
     def forward(self,
         ids:torch.Tensor, # Tokens, (b, n) integers
         start:torch.Tensor=None, # Position of the first token, (b,); None for 0
+        mask:torch.Tensor=None, # Key mask (b, n), False at padding, which takes no position and becomes zeros
     )->torch.Tensor: # (b, n, d_model)
         "Look up tokens and positions, or raise `ValueError` for unknown ones"
         if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32): raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected integers of shape (batch, positions)')
         V = self.tokens.num_embeddings
-        if ids.numel() and not (0<=ids.min() and ids.max()<V): raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 to {V-1}')
-        x,places = self.tokens(ids),torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
+        if ids.numel() and values_known(ids) and not (0<=ids.min() and ids.max()<V):
+            raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 to {V-1}')
+        x,places = self.tokens(ids),count_positions(ids, mask)
         if self.scale!=1: x = self.scale*x
         if self.positions is not None: x = x + self.positions(places if start is None else places+start.unsqueeze(1))
-        return self.dropout(x)
+        return self.dropout(hide_padding(x, mask))
+
+def count_positions(
+    ids:torch.Tensor, # Tokens, (b, n)
+    mask:torch.Tensor=None, # Key mask (b, n), False at padding
+)->torch.Tensor: # (1, n), or (b, n) with a mask
+    "Numbers of the tokens, counting the real ones only; `ValueError` for a mask that is no key mask"
+    if mask is None: return torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
+    if mask.dtype!=torch.bool or mask.shape!=ids.shape:
+        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a key mask, '
+                         f'torch.bool of shape {tuple(ids.shape)}, True for real tokens')
+    return (mask.cumsum(1)-1).clamp(min=0)

@@ -19,7 +19,7 @@ from fastcore.basics import merge,patch
 
 from ..core import check_int
 from .copy import IGNORE
-from .documents import ByteVocab,Documents,_random_order
+from .documents import ByteVocab,Documents,random_order
 
 # %% ../../nbs/40_data/08_reading.ipynb #e6a68733
 Plan = namedtuple('Plan', 'n_steps rows') # Steps of an epoch; for each row the list of (first step, document), in order
@@ -74,7 +74,7 @@ class DocumentDL(TfmdDL):
         "Who reads what in the current epoch"
         key = (self.seed,self.epoch if self.shuffle else None)
         if self._plan is None or self._plan[0]!=key:
-            order = _random_order(len(self.lens), *key) if self.shuffle else None
+            order = random_order(len(self.lens), *key) if self.shuffle else None
             self._plan = key,reading_plan([-(-(n-1)//self.seq_len) for n in self.lens], self.bs, order)
         return self._plan[1]
 

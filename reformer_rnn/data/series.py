@@ -18,7 +18,7 @@ from fastcore.basics import patch
 from scipy.signal import lfilter
 
 from ..core import check_choice,check_int
-from .text import Split,_find_file
+from .text import Split,find_file
 
 # %% ../../nbs/40_data/05_series.ipynb #2aae6171
 TimeSeries = namedtuple('TimeSeries', 'name dates columns values') # Name; `DatetimeIndex` (n,); names of the columns; float64 tensor (n, c)
@@ -120,19 +120,21 @@ def find_series(
     "Look for the file of a named data set, or raise `FileNotFoundError`"
     paths = SERIES[check_choice('name', name, SERIES)].paths
     for o in paths:
-        try: return _find_file(o)
+        try: return find_file(o)
         except FileNotFoundError: pass
     raise FileNotFoundError(f'{name}: there is no file {" or ".join(paths)}, neither here nor in the folder that REFORMER_RNN_DATA may name')
 
 def _read_frame(path):
     "The table of a CSV file; `ValueError` if a column has no name or that of another, or a row is longer than the header"
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].str.strip()
+    try: header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].str.strip()
+    except (ValueError,OSError,OverflowError) as e: raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
     if (header=='').any(): raise ValueError(f'{path}: column {int((header=="").argmax())}, counted from 0, has no name in the header. If it only numbers the rows, write the file without it (`to_csv(index=False)`); otherwise give it a name')
     if header.duplicated().any(): raise ValueError(f'{path} has two columns {header[header.duplicated()].iloc[0]!r}')
     with warnings.catch_warnings():
         warnings.simplefilter('error', pd.errors.ParserWarning)
         try: return pd.read_csv(path, index_col=False)
         except pd.errors.ParserWarning: raise ValueError(f'{path}: a row has more fields than the header has names') from None
+        except (ValueError,OverflowError,MemoryError) as e: raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
 
 # %% ../../nbs/40_data/05_series.ipynb #3976c8db
 def read_series(
@@ -143,7 +145,7 @@ def read_series(
 )->TimeSeries:
     "Read a series, or raise `FileNotFoundError` or `ValueError`"
     known,name = str(path) in SERIES,str(path) if str(path) in SERIES else Path(path).name
-    path = find_series(name) if known else _find_file(path)
+    path = find_series(name) if known else find_file(path)
     if known and hashlib.sha256(path.read_bytes().replace(b'\r\n', b'\n')).hexdigest()!=SERIES[name].sha256:
         raise ValueError(f'{path} has not the content of {name}: it is damaged, or another version. Fetch it again, or give its path in place of the name')
     return frame_series(_read_frame(path), columns, dates, date_format, name)
@@ -220,8 +222,13 @@ class Scaler:
         columns:tuple, # Their names, c of them
     ):
         self.columns,values = tuple(columns),values.double()
+        size = values.abs().amax(0)
+        wrong = ~(size<1e37) | (size>0)&(size<1e-37) # models compute in single precision, which ends there
+        if wrong.any():
+            k = int(wrong.int().argmax())
+            raise ValueError(f'column {columns[k]!r} has values of size {size[k]:.3g}: expected less than 1e37 and more than 1e-37; use another unit, or leave it out, with `columns`')
         self.mean,self.std = values.mean(0),values.std(0, correction=0)
-        constant = self.std<=1e-12*values.abs().amax(0)  # float64 has 16 digits
+        constant = self.std<=1e-12*size  # float64 has 16 digits
         if constant.any():
             k = int(constant.int().argmax())
             raise ValueError(f'column {columns[k]!r} is always {values[0,k]:g} in the {len(values)} training rows, so it has no scale: leave it out, with `columns`')

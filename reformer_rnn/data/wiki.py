@@ -18,7 +18,7 @@ from fastai.data.external import fastai_path
 from fastprogress.fastprogress import progress_bar
 
 from ..core import check_choice
-from .text import CORPORA,_check_corpus,_find_file,read_bytes
+from .text import CORPORA,check_corpus,find_file,read_bytes
 
 # %% ../../nbs/40_data/03_wiki.ipynb #5f76776f
 def download_text(
@@ -31,12 +31,12 @@ def download_text(
     folder = Path(folder or os.environ.get('REFORMER_RNN_DATA') or fastai_path('data'))
     path = folder/name
     if path.is_file():
-        _check_corpus(path.read_bytes(), name, path)
+        check_corpus(path.read_bytes(), name, path)
         return path
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix='.download-', dir=folder) as tmp:
         archive,unpacked = Path(tmp)/'archive.zip',Path(tmp)/name
-        try: _fetch(corpus.url, archive, progress)
+        try: _fetch(corpus.url, archive, progress, max(corpus.n_bytes, 2**20)) # packed, it is smaller
         except (OSError, HTTPException) as e:
             raise OSError(f'{corpus.url} could not be fetched: {e}. Fetch and unpack it on a machine with a network, and put the file {name} into {folder}') from e
         unpacked.write_bytes(_unzip(archive, name, corpus))
@@ -44,12 +44,17 @@ def download_text(
     return path
 
 # %% ../../nbs/40_data/03_wiki.ipynb #2b370a1c
-def _fetch(url, path, progress):
-    "Save what lies at `url`, one megabyte a step of the progress bar"
+def _fetch(url, path, progress, limit):
+    "Save what lies at `url`, one megabyte a step of the progress bar, and `limit` bytes at most"
     with urlopen(url, timeout=60) as source,open(path, 'wb') as target:
-        size = int(source.headers.get('Content-Length') or 0)
-        for _ in progress_bar(range(-(-size//2**20)), display=progress): target.write(source.read(2**20))
-        if not size: shutil.copyfileobj(source, target)  # a server that does not say how much it sends
+        said = source.headers.get('Content-Length') or ''
+        size = int(said) if said.isdecimal() else 0 # 0 for a server that does not say how much it sends
+        if size>limit: raise OSError(f'the server announces {size:,} bytes, and no more than {limit:,} are expected')
+        for _ in progress_bar(range(-(-(size or limit)//2**20)), display=progress):
+            block = source.read(2**20)
+            target.write(block)
+            if not block: break
+        if source.read(1) and not size: raise OSError(f'more than the {limit:,} bytes came that are expected')
     got = path.stat().st_size
     if size and got!=size: raise OSError(f'the connection ended after {got:,} of {size:,} bytes')
 
@@ -59,7 +64,7 @@ def _unzip(archive, name, corpus):
         with ZipFile(archive) as z, z.open(name) as member: data = member.read(corpus.n_bytes+1)  # never more than it should be
     except (BadZipFile, KeyError, EOFError, RuntimeError, zlib.error) as e:
         raise ValueError(f'what {corpus.url} sent is no sound zip file with a member {name}: {e}') from None
-    _check_corpus(data, name, corpus.url)
+    check_corpus(data, name, corpus.url)
     return data
 
 # %% ../../nbs/40_data/03_wiki.ipynb #50d65c50
@@ -145,17 +150,29 @@ def _beginnings():
     sample = _as_bytes(read_bytes())
     return {'enwik8': ('bytes',sample), 'text8': ('characters',wiki_text(sample[:sample.rfind(b'</text>')+7]).encode())}
 
+def _is_beginning(raw, name, path):
+    "Do these bytes begin the corpus `name`, as far as it is at hand? None if it is not"
+    for place in (path,name):
+        try: file = find_file(place) if place is not None else None
+        except FileNotFoundError: continue
+        if file is None or file.stat().st_size!=CORPORA[name].n_bytes: continue
+        whole = file.read_bytes()
+        if hashlib.md5(whole, usedforsecurity=False).hexdigest()==CORPORA[name].md5: return whole[:len(raw)]==raw
+
 def text_name(
     data:torch.Tensor, # A text as it was read, (n,), bytes; not its numbers from `encode_text8`
     path=None, # The file it was read from
 )->str:
     "Name a text as what it is: a whole corpus, the beginning of one, or a file and its size"
-    raw = _as_bytes(data)
+    raw,alike = _as_bytes(data),''
     for name,corpus in CORPORA.items():
         if len(raw)==corpus.n_bytes and hashlib.md5(raw, usedforsecurity=False).hexdigest()==corpus.md5: return f'{name} (whole)'
     for name,(unit,start) in _beginnings().items():
-        if 10_000<=len(raw)<CORPORA[name].n_bytes and raw[:len(start)]==start[:len(raw)]: return f'first {len(raw):,} {unit} of {name}'
-    if path is None: return f'a text of {len(raw):,} bytes'
-    path = _find_file(path)
+        if not (10_000<=len(raw)<CORPORA[name].n_bytes and raw[:len(start)]==start[:len(raw)]): continue
+        if len(raw)<=len(start) or _is_beginning(raw, name, path): return f'first {len(raw):,} {unit} of {name}'
+        alike = f', of which the first {len(start):,} are those of {name}'
+    if path is None: return f'a text of {len(raw):,} bytes{alike}'
+    path = find_file(path)
     name = f'a file named {path.name}' if path.name in CORPORA else path.name  # it is not what its name says
-    return f'first {len(raw):,} bytes of {name}' if path.stat().st_size>len(raw) else f'{name}, {len(raw):,} bytes'
+    if path.stat().st_size>len(raw): return f'first {len(raw):,} bytes of {name}{alike}'
+    return f'{name}, {len(raw):,} bytes{alike}'

@@ -12,7 +12,7 @@ from fastcore.basics import patch
 from torch import nn
 from torch.utils.checkpoint import checkpoint as run_checkpointed
 
-from ..core import check_choice,check_int
+from ..core import check_choice,check_int,check_mask
 from ..attention.block_recurrent import BlockRecurrentAttention,FeedbackAttention,state_cells
 from ..attention.sliding import check_rows,init_kernel
 from ..blocks.transformer import Block,Stack
@@ -56,9 +56,12 @@ class FeedbackStack(Stack):
         "Run all blocks on one piece after the other"
         number = next(i for i,o in enumerate(self) if isinstance(o.attention, BlockRecurrentAttention))
         recurrent,states,ys,a = self[number].attention,list(self.block_states(states)),[],0
-        while not ys or a<x.shape[1]:
+        recurrent.check(x, states[number], None)
+        b,n,_ = x.shape
+        check_mask(mask, (b,recurrent.n_heads,n,n), key_only=True) # pieces of a wrong one may fit
+        while not ys or a<n:
             states[number] = recurrent.remember(states[number], x)
-            memory,e = states[number].memory,a+recurrent.left(states[number])
+            memory,e = states[number].memory[:2],a+recurrent.left(states[number])
             y,seen = x[:,a:e],None if mask is None else mask[:,a:e]
             for i,block in enumerate(self): y,states[i] = block(y, states[i], context=None if i==number else memory, mask=seen)
             ys.append(y)
@@ -134,12 +137,14 @@ class BlockRecurrentLM(LM):
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #39d941d0
 @patch
 def restart(self:BlockRecurrentLM,
-    state, # An `LMState` from an earlier call, at the end of a block of tokens
+    state, # An `LMState` from an earlier call, at the end of a block of tokens; None stays None
     rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
+    if state is None: return None
     check_rows(rows, len(state.position))
-    return state._replace(position=state.position.masked_fill(rows, 0), layers=tuple(block.attention.restart(o, rows) for block,o in zip(self.blocks, state.layers)))
+    layers = tuple(block.attention.restart(o, rows) for block,o in zip(self.blocks, self.blocks.block_states(state.layers)))
+    return state._replace(position=state.position.masked_fill(rows, 0), layers=layers)
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #6527425a
 _rows = {f'XL:{w}': dict(window=w, recurrent=()) for w in (512,1024,2048)} | {f'Slide:{n}L': dict(n_layers=n, recurrent=()) for n in (12,13)}

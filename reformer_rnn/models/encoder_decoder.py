@@ -13,7 +13,7 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_int,detach_state,map_state,select_state
+from ..core import Movable,check_int,detach_state,map_state,select_state
 from ..attention.layer import attention_layers,build_attention
 from ..attention import softmax,linear,lsh,local,features,decay,fla,rsa,relative,sliding,block_recurrent,memory # each registers its layers
 from ..blocks.positions import Embed
@@ -52,7 +52,7 @@ class DecoderBlock(Block):
         return [Step(self.attend),Step(self.read),Step(self.feed, self.ff_chunks)]
 
 # %% ../../nbs/30_models/03_encoder_decoder.ipynb #ce0a6dbe
-class EncoderDecoder(nn.Module):
+class EncoderDecoder(Movable):
     "Sequence-to-sequence transformer"
     def __init__(self,
         src_vocab_sz:int, # Number of different source tokens
@@ -111,7 +111,7 @@ def read_source(self:EncoderDecoder,
 ): # `(context, mask)`: what the encoder makes of it, (b, m, d_model), and which of it is real
     "Run the encoder"
     if mask is None and self.pad is not None: mask = src!=self.pad
-    x,_ = self.encoder(self.src_embed(src), keep_states=False, mask=mask)
+    x,_ = self.encoder(self.src_embed(src, mask=mask), keep_states=False, mask=mask)
     return self.src_norm(x),mask
 
 @patch

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int
+from ..core import Movable,check_choice,check_int,values_known
 from ..attention import softmax,linear,lsh,local,features,rsa,probsparse # each registers its layers
 from ..attention.layer import build_attention
 from ..attention.rsa import blend,new_matrices
@@ -75,7 +75,7 @@ def mixed_attention(
     "Self-attention whose output rows hold successive positions of one head, as in the code of Zhou et al. (2021)"
     layer.check(x, None, None)
     out,_ = layer.attend(*layer.project(x), state=None, mask=None)
-    return layer.to_out(out.reshape(*x.shape[:2], -1))
+    return layer.to_out(out.reshape(*x.shape[:2], layer.n_heads*layer.d_head))
 
 # %% ../../nbs/30_models/05_informer.ipynb #be6ac71a
 class ForecastBlock(PostNormBlock):
@@ -129,7 +129,7 @@ class RSACrossAttention(SoftmaxAttention):
         return blend(super().read(q, state), recurrent, self.mu)
 
 # %% ../../nbs/30_models/05_informer.ipynb #e5ed4121
-class Informer(nn.Module):
+class Informer(Movable):
     "Forecasting transformer (Zhou et al. 2021); with `heads`, the RSA-Informer (Huang et al. 2023)"
     def __init__(self,
         c_in:int, # Variables of the input
@@ -224,6 +224,7 @@ def check(self:Informer, x, x_time, y_in, y_time):
     rows = self.label_len+self.horizon
     for name,o,n,c in (('x',x,self.seq_len,self.c_in), ('x_time',x_time,self.seq_len,self.n_time), ('y_in',y_in,rows,self.c_in), ('y_time',y_time,rows,self.n_time)):
         if o is None or tuple(o.shape)!=(len(x),n,c): raise ValueError(f'{name} has shape {None if o is None else tuple(o.shape)}: expected {(len(x),n,c)}, (batch, rows, columns)')
+    if not values_known(x, y_in): return
     if not x.isfinite().all():
         b,i,c = (~x.isfinite()).nonzero()[0].tolist()
         raise ValueError(f'x has {x[b,i,c].item()} in column {c} of row {i} of window {b}, all counted from 0: expected finite numbers; one gap would spread over the whole forecast')

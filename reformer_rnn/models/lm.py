@@ -7,34 +7,37 @@ __all__ = ['LMState', 'LM', 'sample_token', 'check_sampling', 'evaluating', 'att
 
 # %% ../../nbs/30_models/01_lm.ipynb #d906914c
 from contextlib import contextmanager
+from numbers import Real
 from typing import NamedTuple
 
 import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int,detach_state
+from ..core import Movable,check_choice,check_int,detach_state,import_modules,own_state,values_known
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
-from ..attention import softmax,linear,lsh,local,features,decay,fla,rsa,relative,sliding,block_recurrent,memory # each registers its layers
-from ..blocks.positions import Embed
+from .names import named_attention
+from ..blocks.positions import Embed,count_positions
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Stack
+
+import_modules('reformer_rnn.attention') # layers register by being there
 
 # %% ../../nbs/30_models/01_lm.ipynb #9f3c357d
 class LMState(NamedTuple):
     "What a language model remembers"
-    position:torch.Tensor # Number of tokens seen, (b,)
+    position:torch.Tensor # Number of real tokens seen, (b,)
     layers:tuple # State of every block's attention
 
 # %% ../../nbs/30_models/01_lm.ipynb #78e03a9e
-class LM(nn.Module):
+class LM(Movable):
     "Language model: embedding, blocks, output"
     def __init__(self,
         vocab_sz:int, # Number of different tokens
         d_model:int=256, # Width
         n_layers:int=2, # Number of blocks
         n_heads:int=4, # Heads of every attention layer
-        attention:str='softmax', # A key of `attention_layers`
+        attention:str='softmax', # A key of `attention_layers`, or a name with options such as 'lsh-4', 'linear-relu' or 'reversible-lsh-4'
         at:dict=None, # Other attention in single blocks, {number: name or (name, options)}, counted from 0
         d_ff:int=None, # Hidden width of the feed-forward halves; default 4 d_model
         max_len:int=1024, # Longest sequence; learned and axial positions end there, and hashed attention sizes its buckets by it
@@ -50,6 +53,7 @@ class LM(nn.Module):
         super().__init__()
         self.vocab_sz,self.max_len = check_int('vocab_sz', vocab_sz, minimum=2),check_int('max_len', max_len)
         check_int('d_model', d_model); check_int('n_layers', n_layers)
+        attention,options,reversible = named_attention(attention, options, reversible)
         post = check_choice('norm', norm, ('pre','post'))=='post'
         if post and reversible: raise ValueError("norm='post' cannot be undone: use norm='pre', or reversible=False")
         if not 0<=dropout<1: raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
@@ -75,9 +79,9 @@ def read(self:LM,
     "Read tokens, continuing from `state`"
     position,states = state or (None,None)
     if position is not None and len(position)!=len(ids): raise ValueError(f'the state belongs to {len(position)} sequences, ids to {len(ids)}: reset the model, or select rows of the state')
-    x,states = self.blocks(self.embed(ids, position), states, keep_state, mask=mask)
+    x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
     if not keep_state: return self.norm(x),None
-    seen = ids.new_full((len(ids),), ids.shape[1])
+    seen = ids.new_full((len(ids),), ids.shape[1]) if mask is None else mask.sum(1).to(ids.dtype)
     return self.norm(x),LMState(seen if position is None else position+seen, states)
 
 @patch
@@ -109,19 +113,27 @@ def reset(self:LM):
 # %% ../../nbs/30_models/01_lm.ipynb #d9d6acd7
 def sample_token(
     logits:torch.Tensor, # (b, vocab_sz)
-    temperature:float=1., # 0 takes the most probable token
-    top_k:int=None, # Draw from this many of the most probable tokens only
+    temperature:float=1., # 0 takes the most probable token, infinity draws from all that are allowed alike
+    top_k:int=None, # Draw from exactly this many of the most probable tokens
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
 )->torch.Tensor: # (b, 1)
-    "Draw the next token"
+    "Draw the next token, in float32 at least; a token with a logit of -inf is never drawn"
     check_sampling(temperature, top_k, logits.shape[-1])
+    best = logits.amax(-1, keepdim=True)
+    if not best.isfinite().all(): raise ValueError(f'the largest logit of a row is {best[~best.isfinite()][0].item()}: '
+                                                   'expected a finite number, and no NaN among the others')
     if temperature==0: return logits.argmax(-1, keepdim=True)
-    if top_k is not None: logits = logits.masked_fill(logits<logits.topk(top_k).values[:,-1:], -torch.inf)
-    return (logits/temperature).softmax(-1).multinomial(1, generator=generator)
+    z = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    z = z-z.amax(-1, keepdim=True) # the best token has 0, which no temperature changes
+    z = torch.where(z==-torch.inf, z, z/max(temperature, torch.finfo(z.dtype).tiny))
+    if top_k is None: return z.softmax(-1).multinomial(1, generator=generator)
+    kept = logits.topk(top_k).indices
+    return kept.gather(-1, z.gather(-1, kept).softmax(-1).multinomial(1, generator=generator))
 
 def check_sampling(temperature, top_k, vocab_sz):
     "Refuse a negative temperature, and a top_k outside the vocabulary"
-    if not temperature>=0: raise ValueError(f'temperature={temperature}: expected at least 0')
+    number = isinstance(temperature, Real) and not isinstance(temperature, bool)
+    if not number or not temperature>=0: raise ValueError(f'temperature={temperature!r}: expected a number of at least 0')
     if top_k is not None: check_int('top_k', top_k, maximum=vocab_sz)
 
 @contextmanager
@@ -145,16 +157,35 @@ def generate(
     temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
     top_k:int=None, # Draw from this many of the most probable tokens only
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
+    mask:torch.Tensor=None, # (b, n), False at padding, wherever it is: every row is continued as it would be alone
 )->torch.Tensor: # The new tokens, (b, n)
     "Continue a text through the recurrent form, in evaluation mode"
     check_int('n', n, minimum=0); check_sampling(temperature, top_k, self.vocab_sz)
     if ids.ndim!=2 or ids.shape[1]==0: raise ValueError(f'ids have shape {tuple(ids.shape)}: expected (batch, positions) with at least one position to continue from')
+    if mask is not None: ids,mask = self.pad_left(ids, mask)
     new,state = [],None
     with evaluating(self):
         for i in range(n):
-            logits,state = self.step(new[-1] if new else ids, state)
+            logits,state = self.step(new[-1], state) if new else self.step(ids, mask=mask)
             new.append(sample_token(logits[:,-1], temperature, top_k, generator))
     return torch.cat(new, 1) if new else ids[:,:0]
+
+@patch
+def pad_left(self:LM,
+    ids:torch.Tensor, # Tokens, (b, n)
+    mask:torch.Tensor, # (b, n), False at padding
+): # `(ids, mask)`: the mask is None if there is no padding
+    "The same texts with their padding in front, where every text ends in the last column"
+    count_positions(ids, mask) # refuses what is no key mask
+    empty = ~mask.any(1)
+    if empty.any(): raise ValueError(f'row {int(empty.nonzero()[0])} of the mask has no real token: expected at least one to continue from')
+    blocks = sorted({o.name for o in self.modules() if isinstance(o, AttentionLayer) and o.counts_padding})
+    if blocks and not mask.all(): raise ValueError(f'{", ".join(blocks)} attention reads in blocks, and counts padding: '
+                                                   'expected texts of one length, without a mask')
+    order = mask.long().argsort(dim=1, stable=True)
+    longest = int(mask.sum(1).max()) if len(ids) else ids.shape[1]
+    ids,mask = (o.gather(1, order)[:,ids.shape[1]-longest:] for o in (ids,mask))
+    return ids,None if mask.all() else mask
 
 # %% ../../nbs/30_models/01_lm.ipynb #da95611a
 def _converted(model, name, only, **options):

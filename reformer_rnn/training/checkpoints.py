@@ -23,7 +23,7 @@ from fastcore.basics import patch
 from ..core import check_int,check_writable,state_to
 from .callbacks import TemporaryChange
 from .processes import from_first,gather_all,process_number,several_processes
-from .snapshots import list_checkpoints,read_checkpoint,write_checkpoint
+from .snapshots import list_checkpoints,read_checkpoint,remove_left_over,write_checkpoint
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #c7ab25d4
 def _generators(model):
@@ -224,6 +224,7 @@ def _begin(self:Checkpoint):
     self.stop,self.newest,self.found,self.cost = None,None,None,0.
     if learn.dls.train.fake_l.num_workers: raise ValueError(f'Checkpoint: the training loader has num_workers={learn.dls.train.fake_l.num_workers}, and other processes run ahead of the position in the data; use num_workers=0')
     check_writable(self.folder)
+    if not process_number(): remove_left_over(self.folder)
     self.stack.callback(self._tidy)
     self.facts = run_facts(learn, self.config)
     self.silent = {cb.name: _visible(cb) for cb in learn.cbs if checkpointed_attributes(cb) is None}
@@ -254,13 +255,23 @@ def _agree(self:Checkpoint, due):
     return bool(due or self.stop)
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #d5ce6716
+_parts = dict(facts=dict, epoch=int, iteration=int, train_iter=int, pct_train=(int,float), start=dict, weights=dict, optimizer=dict, smooth_loss=dict,
+              random=dict, position=list, callbacks=dict, metrics=list, others=list) # What a checkpoint holds, with more
+
+def _check_tree(tree, path):
+    "The tree of a checkpoint, or `ValueError` if it is another one"
+    if not isinstance(tree, dict): raise ValueError(f'{path} holds a {type(tree).__name__}, not the state of a training')
+    for name,kind in _parts.items():
+        if not isinstance(tree.get(name), kind): raise ValueError(f'{path} holds no state of a training: its {name!r} is {tree.get(name)!r:.60}')
+    return tree
+
 @patch
 def _find(self:Checkpoint):
     "Read the newest whole checkpoint, with its path; None if there never was one"
     paths,reasons = list_checkpoints(self.folder),[]
     if paths and not self.resume: raise ValueError(f'{self.folder} has checkpoints of a run that was not finished: go on with resume, or remove the folder to start anew')
     for path in reversed(paths):
-        try: saved = read_checkpoint(path)
+        try: saved = _check_tree(read_checkpoint(path), path)
         except ValueError as e:
             reasons.append(str(e))
             continue
@@ -279,9 +290,9 @@ def _batches(self:Checkpoint):
     "Train on the batches of an epoch from the right one on"
     learn = self.learn
     if not learn.training: return Learner.all_batches(learn)
-    dl,learn.n_iter = learn.dl,len(learn.dl)
     first = self.found['iteration'] if self.found else 0
     if self.found: self._rewind()
+    dl,learn.n_iter = learn.dl,len(learn.dl) # how many there are may depend on the epoch
     self._mark()
     if self.found and not first: self._restore()
     elif not first: self._after_step(0)
@@ -298,7 +309,9 @@ def _mark(self:Checkpoint):
 @patch
 def _rewind(self:Checkpoint):
     "Go back to the beginning of the epoch of the checkpoint"
-    set_random_states(self.learn.model, self.found['start']['random']); set_loader_states(self.learn.dls.loaders, self.found['start']['loaders'])
+    with _forged(self.newest):
+        set_random_states(self.learn.model, self.found['start']['random'])
+        set_loader_states(self.learn.dls.loaders, self.found['start']['loaders'])
 
 @patch
 def _after_step(self:Checkpoint, iteration):
@@ -319,8 +332,20 @@ def _tree(self:Checkpoint, epoch, iteration):
                   weights=learn.model.state_dict(), optimizer=_optimizer_state(learn.opt), smooth_loss=dict(count=rec.smooth_loss.count, val=rec.smooth_loss.val))
     return common | own | dict(others=gather_all(own)[1:])
 
+@contextmanager
+def _forged(path):
+    "Errors of putting things back as a `ValueError` that names the checkpoint"
+    try: yield
+    except (LookupError,TypeError,AttributeError,ValueError,RuntimeError) as e:
+        raise ValueError(f'{path} does not fit this training, though it says so: it was changed ({type(e).__name__}: {e})') from e
+
 @patch
 def _restore(self:Checkpoint):
+    "Put everything back, or raise `ValueError` for what does not fit"
+    with _forged(self.newest): self._put_back()
+
+@patch
+def _put_back(self:Checkpoint):
     "Put everything back"
     learn,saved,self.found = self.learn,self.found,None
     model,rec = learn.model,learn.recorder
@@ -329,7 +354,7 @@ def _restore(self:Checkpoint):
     _set_gradients(model, saved['gradients']); _set_optimizer_state(learn.opt, saved['optimizer'])
     if hasattr(model, 'state'): model.state = state_to(saved['state'], device)
     learn.train_iter,learn.pct_train = saved['train_iter'],saved['pct_train']
-    vars(rec.smooth_loss).update(saved['smooth_loss'])
+    vars(rec.smooth_loss).update({k: saved['smooth_loss'][k] for k in ('count','val')})
     for metric,values in zip(learn.metrics, saved['metrics']): vars(metric).update(values)
     for cb in learn.cbs:
         for name,value in saved['callbacks'].get(cb.name, {}).items(): setattr(cb, name, value)

@@ -4,30 +4,38 @@
 
 # %% auto #0
 __all__ = ['gpt2_base_experiment', 'OVERLAPS', 'MEMORIES', 'gpt2_experiment', 'GPT2BaseConfig', 'n_positions', 'wiki_pages',
-           'gpt2_pages', 'train_gpt2_base', 'gpt2_base', 'run_gpt2_base', 'GPT2Config', 'matched_size', 'gpt2_model',
-           'mean_by', 'page_losses', 'bits', 'paired_bootstrap', 'train_gpt2', 'read_pages', 'compared', 'gpt2_table',
-           'gpt2_answers', 'plot_gpt2', 'run_gpt2', 'stored_gpt2']
+           'gpt2_pages', 'base_text', 'random_pieces', 'base_passes', 'base_learner', 'base_run', 'stored_base',
+           'gpt2_base', 'run_gpt2_base', 'GPT2Config', 'matched_size', 'gpt2_model', 'mean_by', 'page_losses', 'bits',
+           'paired_bootstrap', 'train_gpt2', 'read_pages', 'compared', 'gpt2_table', 'gpt2_answers', 'plot_gpt2',
+           'run_gpt2', 'stored_gpt2']
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #4e4e4f2d
-import json,re,time
+import hashlib,json,re,shutil
 from dataclasses import asdict,dataclass,fields
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np,pandas as pd
 import torch
 import torch.nn.functional as F
+from fastai.callback.training import GradientClip
+from fastai.data.core import DataLoaders
+from fastai.optimizer import Adam
 
-from ...core import check_choice,check_int,check_writable,seed_everything,select_state,write_json
+from ...core import check_choice,check_folder,check_int,check_writable,seed_everything,select_state,whole_folder,write_json
 from ...data.documents import Document,Documents
 from ...data.reading import documents_dls
 from ...data.text import Split,read_bytes
 from ...data.wiki import text_name
 from .recall import gpt2_kinds
-from ...runs.train import LongRun,check_run,fit_recorded,run_all
+from ...runs.train import LongRun,check_run,fit_recorded,run_all,run_path
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2,fingerprint,load_gpt2,save_gpt2
 from ...models.gpt2_memory import GPT2Shape,retrofits
-from ...training.gpt2 import gpt2_learner
+from ...training.checkpoints import differences
+from ...training.gpt2 import DrawnDL,TorchCycle,gpt2_learner
+from ...training.learner import lm_learner
+from ...training.processes import from_first,process_number
 from ...runs.record import environment,load_runs
 from ...runs.experiment import Experiment,same_settings
 
@@ -78,48 +86,126 @@ def gpt2_pages(
     return Split(part(False), Documents(), part(True))
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #6f7e8d6d
-def train_gpt2_base(
+def base_text(
+    pages:Documents, # Pages
+)->torch.Tensor: # Bytes as integers, (n,)
+    "Pages as one text"
+    return torch.from_numpy(np.frombuffer(b'\n'.join(o.data for o in pages), dtype=np.uint8).astype(np.int64))
+
+def random_pieces(
+    text:torch.Tensor, # (n,)
+    length:int, # Bytes of a piece
+    rows:int, # Pieces
+    generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
+): # Input and target, (rows, length)
+    "Random pieces of a text"
+    if len(text)<=length: raise ValueError(f'pages of {len(text)} bytes: expected more than {length}, the positions of the base')
+    x = text[torch.randint(len(text)-length, (rows,1), generator=generator)+torch.arange(length+1)]
+    return x[:,:-1],x[:,1:]
+
+def base_passes(
+    steps:int, # Updates
+)->int:
+    "Into how many passes the updates are cut, for a look at the loss after each: as many as can be of one length, up to 12"
+    return max(i for i in range(1, 13) if steps%i==0)
+
+def base_learner(
     cfg:GPT2BaseConfig, # Settings
-    train:Documents, # Training pages
-): # `GPT2LMHeadModel`, and the list of its losses
-    "Train a small GPT-2 on bytes"
+    pages:Split, # From `gpt2_pages`
+): # `Learner`
+    "A small GPT-2 of bytes, and random pieces of the training pages"
     seed_everything(0)
-    text,n = torch.from_numpy(np.frombuffer(b'\n'.join(o.data for o in train), dtype=np.uint8).astype(np.int64)),n_positions(cfg)
-    base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n).to(cfg.device).train()
-    opt,losses = torch.optim.AdamW(base.parameters(), cfg.base_lr, weight_decay=.01),[]
-    schedule = torch.optim.lr_scheduler.OneCycleLR(opt, cfg.base_lr, total_steps=cfg.base_steps, pct_start=.1)
-    for i in range(cfg.base_steps):
-        x = text[torch.randint(len(text)-n, (cfg.base_bs,1))+torch.arange(n+1)].to(cfg.device)
-        loss = F.cross_entropy(base(x[:,:-1], use_cache=False).logits.flatten(0, 1), x[:,1:].flatten())
-        opt.zero_grad(); loss.backward()
-        torch.nn.utils.clip_grad_norm_(base.parameters(), 1.); opt.step(); schedule.step()
-        losses.append(loss.item())
-        if (i+1)%200==0: print(f'  base, step {i+1}: {np.mean(losses[-200:])/np.log(2):.3f} bits per byte', flush=True)
-    return base.eval(),losses
+    n,text = n_positions(cfg),base_text(pages.train)
+    model = RecurrentGPT2(byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n).to(cfg.device), 'none')
+    test = random_pieces(base_text(pages.test), n, 64, torch.Generator().manual_seed(0))
+    train = DrawnDL(range(cfg.base_steps//base_passes(cfg.base_steps)*cfg.base_bs), lambda rows: random_pieces(text, n, rows), bs=cfg.base_bs)
+    dls = DataLoaders(train, DrawnDL(range(64), lambda rows: test, bs=64), device=torch.device(cfg.device))
+    opt_func = partial(Adam, sqr_mom=.999, eps=1e-8, wd=.01) # the AdamW of PyTorch
+    return lm_learner(dls, model, cfg.base_lr, cbs=[GradientClip(1.),TorchCycle(cfg.base_lr, .1)], opt_func=opt_func, wd_bn_bias=True)
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #028e8abf
+@dataclass
+class _BaseRun(GPT2BaseConfig):
+    "What `fit_recorded` has to know besides"
+    pages:str = '' # Checksum of the training pages
+    epochs:int = 1 # Passes
+    lr:float = 0. # Highest learning rate
+
+def base_run(
+    cfg:GPT2BaseConfig, # Settings
+    pages:Split, # From `gpt2_pages`
+)->_BaseRun:
+    "The settings of the training of the base; its checkpoints lie beside its folder"
+    own = {f.name: getattr(cfg, f.name) for f in fields(GPT2BaseConfig)}
+    sha = hashlib.sha256(b'\n'.join(o.data for o in pages.train)).hexdigest()[:16]
+    own |= dict(base='', results=str(Path(cfg.base).resolve().parent)) # wherever it is
+    return _BaseRun(**own, pages=sha, epochs=base_passes(cfg.base_steps), lr=cfg.base_lr)
+
+def _base_settings(run):
+    "What decides about the base, as in its record"
+    own = {f.name: getattr(run, f.name) for f in fields(GPT2BaseConfig) if f.name!='base'}
+    return same_settings(own)
+
+def _base_record(folder):
+    "The record in the folder of a base, or None"
+    check_folder(folder)
+    file = folder/'base.json'
+    if not file.is_file(): return None
+    try: record = json.loads(file.read_bytes())
+    except ValueError as e: raise ValueError(f'{file} is damaged ({e}): remove {folder} to make the base anew') from None
+    if not isinstance(record, dict) or not isinstance(record.get('config'), dict): raise ValueError(f'{file} is not the record of a base: remove {folder} to make the base anew')
+    return record
+
+# %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #7bbe9c13
+def stored_base(
+    run:_BaseRun, # From `base_run`
+    folder:Path, # Of the base
+): # `GPT2LMHeadModel`; None if it has to be made
+    "The base of these settings, if it is in its folder, or `ValueError` if that is not as it was written"
+    record = _base_record(folder)
+    if record is None: return None
+    defaults = same_settings({f.name: f.default for f in fields(GPT2BaseConfig) if f.name!='base'})
+    other = differences(defaults | same_settings(record['config']), _base_settings(run), 'in its record')
+    if record.get('pages', run.pages)!=run.pages: other.append('the pages have other bytes')
+    if other and run.resume: raise ValueError(f'{folder} holds another base: {"; ".join(other)}. Name another folder, or leave out resume to make it anew')
+    if other: print(f'the base in {folder} is another one, and is made anew: {"; ".join(other)}', flush=True)
+    if other or not (folder/'config.json').is_file(): return None # or there is only its record
+    base = load_gpt2(folder)
+    if fingerprint(base)!=record.get('fingerprint'): raise ValueError(f'the weights in {folder} are not those of its base.json: remove the folder to make the base anew')
+    return base.to(run.device)
+
 def gpt2_base(
     cfg:GPT2BaseConfig, # Settings
 ): # `GPT2LMHeadModel`
     "The stored base, or a new one"
-    folder,made = check_writable(cfg.base),same_settings({f.name: getattr(cfg, f.name) for f in fields(GPT2BaseConfig) if f.name!='base'})
-    record = folder/'base.json'
-    if record.is_file() and json.loads(record.read_text())['config']==made: return load_gpt2(folder).to(cfg.device)
-    start,pages = time.perf_counter(),gpt2_pages(cfg)
-    base,losses = train_gpt2_base(cfg, pages.train)
-    save_gpt2(base, folder)
-    write_json(record, dict(experiment='gpt2_base', config=made, data=text_name(read_bytes(cfg.data or None, cfg.n_bytes or None), cfg.data or None), losses=losses[::20], seconds=time.perf_counter()-start, fingerprint=fingerprint(base), environment=environment(cfg.device)))
+    folder,pages = Path(cfg.base).resolve(),gpt2_pages(cfg)
+    check_writable(folder.parent)
+    run = base_run(cfg, pages)
+    base = stored_base(run, folder)
+    if from_first(lambda: base is not None): return base
+    learn = base_learner(cfg, pages)
+    record = fit_recorded(learn, run, 'gpt2_base', folder.name, 0)
+    base = learn.model.base.eval()
+    if process_number(): return base
+    text = text_name(read_bytes(cfg.data or None, cfg.n_bytes or None), cfg.data or None)
+    own = dict(config=_base_settings(run), data=text, pages=run.pages, fingerprint=fingerprint(base))
+    with whole_folder(folder) as new:
+        save_gpt2(base, new)
+        write_json(new/'base.json', {k: v for k,v in record.items() if k!='attention'} | own)
+    shutil.rmtree(run_path(run, folder.name, 0, 'checkpoints'), ignore_errors=True)
     return base
 
 def run_gpt2_base(
     cfg:GPT2BaseConfig, # Settings
-):
+)->list: # Its record
     "Make the base unless it is there, and say where"
+    for name in ('window','m','base_steps','base_bs'): check_int(name, getattr(cfg, name))
+    cfg.check(); check_choice('track', cfg.track, ('local','wandb'))
     base = gpt2_base(cfg)
     print(f'A GPT-2 of {sum(p.numel() for p in base.parameters()):,} parameters in {cfg.base}')
-    return base
+    return [_base_record(Path(cfg.base))]
 
-# %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #551ae79d
+# %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #4c30dc16
 gpt2_base_experiment = Experiment(
     'gpt2_base', GPT2BaseConfig, run_gpt2_base,
     'train a small GPT-2 on the bytes of Wikipedia')
@@ -138,8 +224,6 @@ class GPT2Config(GPT2BaseConfig):
     epochs:int = 1 # Passes
     lr:float = 3e-3 # Highest learning rate of what is new; the base gets a tenth
     results:str = 'results/gpt2' # Folder for the JSON file of every run, and the picture
-    resume:bool = False # Keep the runs of these settings that are already in the folder?
-    track:str = 'local' # local, or wandb to log to Weights & Biases as well
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #1de8305d
 def matched_size(
@@ -366,7 +450,7 @@ def run_gpt2(
     plot_gpt2(runs, control).savefig(Path(cfg.results)/'gpt2.png', dpi=100); plt.close()
     return runs
 
-# %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #7bbf19f8
+# %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #0ef16c37
 gpt2_experiment = Experiment(
     'gpt2', GPT2Config, run_gpt2,
     'give that GPT-2 a memory, and test it on other pages',

@@ -99,7 +99,7 @@ def missing_peers()->list: # Names of packages
 
 def measure_peers()->dict: # Package -> property -> numbers
     "Make all measurements"
-    if missing_peers(): raise ImportError(f'the measurements need {" and ".join(missing_peers())}: install with pip')
+    if missing_peers(): raise ImportError(f'the measurements need {" and ".join(missing_peers())}: pip install "reformer_rnn[peers]" brings the versions that were measured')
     return {package: {name: f() for name,f in fs.items()} for package,fs in measurements.items()}
 
 def run_peers(

@@ -6,7 +6,7 @@
 __all__ = ['published_sizes', 'usual_counts', 'published_counts', 'informer_forms', 'forecast_experiment', 'ForecastData',
            'ForecastModels', 'ForecastConfig', 'fill_in', 'load_forecast', 'LinearMap', 'SubtractLast', 'rem_heads',
            'forecast_model', 'HalveEveryEpoch', 'KeepBest', 'PeakMemory', 'forecast_learner', 'example_forecasts',
-           'train_forecast', 'check_forecast', 'run_forecast']
+           'train_forecast', 'check_heads', 'check_forecast', 'run_forecast']
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #7562eb52
 import math
@@ -31,6 +31,7 @@ from ...data.forecast import baselines,evaluate_forecast,forecast_dls,forecast_w
 from ...data.series import frame_series,read_series,synthetic_series
 from ...data.text import Split
 from .forecast_results import forecast_table,plot_forecasts,setting_name
+from ...runs.record import save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all
 from ...models.names import parse_attention
 from ...models.informer import Informer
@@ -290,6 +291,19 @@ def train_forecast(
                          baselines={name: evaluate_forecast(f, parts.test)._asdict() for name,f in others.items()}, examples=example_forecasts(parts.test, others | {attention: model}, cfg.device))
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #61fc003b
+def check_heads(
+    cfg:ForecastConfig, # Settings, filled in
+):
+    "Refuse a number of heads that does not fit the width, or the matrices"
+    check_int('d_model', cfg.d_model); check_int('n_heads', cfg.n_heads)
+    if cfg.d_model%cfg.n_heads: raise ValueError(f'n_heads={cfg.n_heads} does not divide d_model={cfg.d_model}: expected heads of equal width')
+    needing = [o for o in cfg.attention if o.startswith('rsa-')]
+    n = len(rem_heads(cfg)) if needing else 0
+    if n>cfg.n_heads:
+        raise ValueError(f'n_heads={cfg.n_heads}, but rem={cfg.rem} asks for {n} matrices in {", ".join(needing)}, each in a head of its own: use --n-heads {n} '
+                         f'or more, six numbers for --rem that add up to {cfg.n_heads} at most, or models without rsa-')
+
+# %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #a21c5c08
 def check_forecast(
     cfg:ForecastConfig, # Settings, filled in
 )->Split: # The windows
@@ -298,13 +312,14 @@ def check_forecast(
     for name in ('horizon','seq_len','e_layers','d_layers','factor','bs','d_ff','bucket_size'): check_int(name, getattr(cfg, name))
     check_int('label_len', cfg.label_len, 0, cfg.seq_len); check_int('patience', cfg.patience, minimum=0)
     check_choice('schedule', cfg.schedule, ('halving','one_cycle')); check_choice('rem_rows', cfg.rem_rows, ('selected','all'))
+    check_heads(cfg)
     parts = load_forecast(cfg)
     for attention in cfg.attention:
         with torch.no_grad(): forecast_model(cfg, attention, parts).eval()(*parts.test.batch([0])[:4])
     check_run(cfg)
     return parts
 
-# %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #a21c5c08
+# %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #cdc945d0
 def run_forecast(
     cfg:ForecastConfig, # Settings
 )->list: # The records of all runs
@@ -316,7 +331,7 @@ def run_forecast(
     runs = run_all(cfg, train_forecast)
     print('\nErrors of standardised values over all test windows'); print(forecast_table(runs).to_string())
     path = Path(cfg.results)/'forecast.png'
-    plot_forecasts(runs).savefig(path, dpi=100); plt.close()
+    save_figure(plot_forecasts(runs), path)
     print(f'\nRuns and picture: {path.parent}')
     return runs
 

@@ -1,0 +1,83 @@
+"Arrows between the rooms of the package run one way, nobody imports what is private, and code fits a page."
+import ast, json, re
+from collections import defaultdict
+
+import pytest
+from conftest import ROOT
+
+LIB = ROOT/'reformer_rnn'
+ROOMS = {  # Room: the rooms from which it may import, besides its own
+    'core': (),
+    'attention': ('core',),
+    'blocks': ('core', 'attention'),
+    'data': ('core',),
+    'models': ('core', 'attention', 'blocks', 'data'),
+    'training': ('core', 'attention', 'blocks', 'data', 'models'),
+    'runs': ('core', 'attention', 'blocks', 'data', 'models', 'training'),
+    'papers': ('core', 'attention', 'blocks', 'data', 'models', 'training', 'runs'),
+    'exam': ('core', 'attention', 'blocks', 'data', 'models', 'training', 'runs'),
+    'ledger': ('core', 'runs', 'papers', 'exam'),
+    'all': ('core', 'attention', 'blocks', 'data', 'models', 'training', 'runs')}
+WIDEST = 100  # columns of a line of code
+FREE = re.compile(r'fig-alt|https?://')  # alternative texts and addresses may be longer
+
+def modules():
+    "Every module of the package, by its name below it."
+    for path in sorted(LIB.rglob('*.py')):
+        if path.stem[0] != '_': yield '.'.join(path.relative_to(LIB).with_suffix('').parts), path
+
+def imports(name, path):
+    "`(module, names, line)` of everything that a module imports from the package."
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = ['', *name.split('.')][:-node.level]
+            target = '.'.join([*base, *(node.module or '').split('.')]).strip('.')
+        elif isinstance(node, ast.ImportFrom) and (node.module or '').startswith('reformer_rnn.'):
+            target = node.module.removeprefix('reformer_rnn.')
+        else: continue
+        yield target, [o.name for o in node.names], node.lineno
+
+GRAPH = {name: list(imports(name, path)) for name, path in modules()}
+
+def room(module): return module.split('.')[0]
+
+@pytest.mark.parametrize('name', GRAPH)
+def test_arrows(name):
+    for target, _, line in GRAPH[name]:
+        allowed = (room(name), *ROOMS[room(name)])
+        assert room(target) in allowed, f'{name}, line {line}: {room(name)} must not import from {target}'
+
+@pytest.mark.parametrize('name', GRAPH)
+def test_no_private_name_crosses_a_file(name):
+    private = [(target, o, line) for target, names, line in GRAPH[name] for o in names if o.startswith('_')]
+    assert not private, f'{name} imports private names: {private}'
+
+def test_no_cycle():
+    edges = defaultdict(set)
+    for name, found in GRAPH.items():
+        for target, names, _ in found:
+            submodules = {f'{target}.{o}' for o in names} & GRAPH.keys()
+            edges[name] |= submodules or ({target} & GRAPH.keys())
+    done, path = set(), []
+    def visit(name):
+        assert name not in path, 'a cycle of imports: ' + ' -> '.join([*path[path.index(name):], name])
+        if name in done: return
+        path.append(name)
+        for target in sorted(edges[name]): visit(target)
+        path.pop()
+        done.add(name)
+    for name in GRAPH: visit(name)
+
+NOTEBOOKS = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT/'nbs').rglob('*.ipynb') if '_' != p.parent.name[0])
+
+@pytest.mark.parametrize('name', NOTEBOOKS)
+def test_lines_of_notebooks(name):
+    cells = json.loads((ROOT/name).read_text())['cells']
+    code = [''.join(c['source']).split('\n') for c in cells if c['cell_type'] == 'code']
+    wide = [line for lines in code for line in lines if len(line) > WIDEST and not FREE.search(line)]
+    assert not wide, '\n'.join([f'{len(wide)} lines over {WIDEST} columns:', *wide])
+
+@pytest.mark.parametrize('name', sorted(p.relative_to(ROOT).as_posix() for d in ('tests', 'tools') for p in (ROOT/d).rglob('*.py')))
+def test_lines_of_scripts(name):
+    wide = [line for line in (ROOT/name).read_text().split('\n') if len(line) > WIDEST and not FREE.search(line)]
+    assert not wide, '\n'.join([f'{len(wide)} lines over {WIDEST} columns:', *wide])
