@@ -23,6 +23,7 @@ from ...training.learner import copy_learner
 from ...runs.experiment import Experiment
 from ...runs.interval import share_of
 from ...runs.read import Runs,shown
+from ...runs.record import save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #4924b3b7
@@ -104,8 +105,7 @@ def run_copy(
     runs = Runs(run_all(cfg, train_copy))
     print('\nAccuracy on held-out sequences (rows: trained with; columns: evaluated with)')
     print(runs.table(accuracy_columns(runs)).to_string())
-    path = Path(cfg.results)/'copy.png'
-    plot_copy(runs).savefig(path, dpi=100); plt.close()
+    path = save_figure(plot_copy(runs), Path(cfg.results)/'copy.png')
     print(f'\nChance: {floor.accuracy:.2%}. Runs and picture: {path.parent}')
     return runs
 
@@ -143,7 +143,7 @@ def plot_copy(
     for ax,(metric,level) in zip(axs, levels.items()):
         runs.plot(f'epochs.{metric}', ax, marker='.')
         ax.axhline(level, color='grey', ls='--', lw=.8, label='chance')
-        ax.set(xlabel=f'epochs of {steps} steps', ylim=0)
+        ax.set(xlabel=f'epoch ({steps} steps each)', ylim=0)
     axs[0].set(title='loss on held-out sequences', ylabel='nats')
     axs[1].set(title='accuracy', ylabel='share of symbols')
     fig.legend(*axs[1].get_legend_handles_labels(), loc='outside lower left', ncols=9, fontsize=8)
