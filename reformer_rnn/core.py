@@ -218,6 +218,7 @@ class Movable(nn.Module):
         return self
 
     def load_state_dict(self, *args, **kwargs):
+        "Load as `nn.Module` does; parameters that are one stay one"
         with _shared_again(self): return super().load_state_dict(*args, **kwargs)
 
     def _load_from_state_dict(self, state_dict, *args):

@@ -1,5 +1,5 @@
 "The documentation site: in step with the notebooks, whole in a real browser, and refused when a notebook is at fault."
-import json, os, shutil, sys, threading
+import ast, importlib, inspect, json, os, re, shutil, sys, threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,9 +11,11 @@ from test_tools import PICTURE, cell, contents, stream, tool, write_notebook
 
 sys.path.insert(0, str(ROOT/'tools'))
 from find_browser import ADVICE, find
+from sitebuild import agreement
 
 DOCS = ROOT/'docs'
-PAGES = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.html'))
+FORWARDS = {p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.html') if 'http-equiv="refresh"' in p.read_text()[:600]}
+PAGES = sorted({p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.html')} - FORWARDS)
 MB = 2**20
 EXPORT = Path(sys.executable).with_name('nbdev_export')
 
@@ -21,8 +23,71 @@ def test_docs_in_step(): run(sys.executable, 'tools/build_docs.py', '--check')
 
 def test_size():
     assert PAGES, 'docs/ holds no pages; run `make docs`'
-    assert sum(p.stat().st_size for p in DOCS.rglob('*') if p.is_file()) <= 12*MB
+    assert sum(p.stat().st_size for p in DOCS.rglob('*') if p.is_file()) <= 16*MB
     assert (DOCS/'.nojekyll').exists()
+
+# The reference, beside the package as Python imports it
+
+KINDS = {inspect.Parameter.VAR_POSITIONAL: '*', inspect.Parameter.VAR_KEYWORD: '**', inspect.Parameter.KEYWORD_ONLY: 'by name'}
+
+def imported(key):
+    "The module and the object that an entry is about, and the class that holds it, if one does."
+    module, _, name = key.partition(':')
+    module = importlib.import_module(f'reformer_rnn.{module}')
+    owner, _, member = name.rpartition('.')
+    if not owner: return module, getattr(module, name), None
+    holder = getattr(module, owner)
+    found = inspect.getattr_static(holder, member)
+    return module, found if isinstance(found, property) else getattr(holder, member), holder
+
+def written(shown):
+    "Name, kind and default of each parameter in a documented signature."
+    inside = shown.partition('(')[2].rpartition(')')[0]
+    args = ast.parse(f'def f({inside}): pass').body[0].args
+    rows = [(a.arg, '', d) for a, d in zip(args.args, [None]*(len(args.args) - len(args.defaults)) + args.defaults)]
+    if args.vararg: rows.append((args.vararg.arg, '*', None))
+    rows += [(a.arg, 'by name', d) for a, d in zip(args.kwonlyargs, args.kw_defaults)]
+    if args.kwarg: rows.append((args.kwarg.arg, '**', None))
+    return [(name, kind, ast.unparse(default) if default else None) for name, kind, default in rows]
+
+def taken(o):
+    "Name, kind and default of each parameter that the object `o` takes."
+    try: found = [p for p in inspect.signature(o).parameters.values() if p.name != 'self']
+    except ValueError: return []  # some classes that are not written in Python
+    return [(p.name, KINDS.get(p.kind, ''), p.default) for p in found]
+
+def same_default(source, value, module):
+    if source is None or value is inspect.Parameter.empty: return source is None and value is inspect.Parameter.empty
+    made = eval(source, vars(module))
+    return made is value or repr(made) == repr(value) or made.__code__.co_code == value.__code__.co_code
+
+def wrong(key, shown):
+    "What the signature that is `shown` for an entry gets wrong; empty if nothing."
+    module, o, holder = imported(key)
+    if isinstance(o, property): return '' if '(' not in shown else 'is a property'
+    rows, real = written(shown), taken(o)
+    if inspect.isclass(o) and 'def __init__(' not in inspect.getsource(o):  # it shows what it adds to its bases
+        inherited = {p[0] for base in o.__mro__[1:-1] for p in taken(base)}
+        shown_names = {row[0] for row in rows}
+        real = sorted((p for p in real if p[0] in shown_names or p[0] not in inherited), key=lambda p: p[0])
+        rows = sorted(rows, key=lambda row: row[0])
+    if [p[:2] for p in real] != [row[:2] for row in rows]: return f'takes {real}'
+    return ', '.join(row[0] for row, p in zip(rows, real) if not same_default(row[2], p[2], module))
+
+def test_reference_is_that_of_the_package():
+    "Every documented signature is that of the imported object, and entries stand in the order of its source."
+    faults, count = [], 0
+    for name in PAGES:
+        last = 0
+        for key, shown in agreement.entries((DOCS/name).read_text()):
+            count += 1
+            if fault := wrong(key, shown): faults.append(f'{name}: {shown}: {fault}')
+            _, o, holder = imported(key)
+            line = inspect.getsourcelines(o.fget if isinstance(o, property) else o)[1]
+            if line < last: faults.append(f'{name}: {key} is out of order')
+            last = line
+    assert not faults, '\n'.join(faults)
+    assert count > 900
 
 @pytest.fixture(scope='module')
 def browser():
@@ -64,27 +129,35 @@ def visit(browser):
             route.abort()
         page.route('**/*', local)
         page.goto(address)
-        page.evaluate('window.MathJax && MathJax.startup.promise')
         return page
     yield visit
     for context in contexts: context.close()
     assert not complaints
 
 PROSE = '''() => { const copy = document.body.cloneNode(true);
-    copy.querySelectorAll('pre, code, script, mjx-container').forEach(o => o.remove()); return copy.textContent }'''
+    copy.querySelectorAll('pre, code, script, math').forEach(o => o.remove()); return copy.textContent }'''
 # What reaches beyond the window although nothing around it scrolls. The theme clips, so the page's own width says nothing.
 STICKING_OUT = '''() => { const scrolls = o => o.matches('.content *') && (/auto|scroll/.test(getComputedStyle(o).overflowX) || scrolls(o.parentElement));
     return [...document.querySelectorAll('.content *')].filter(o => o.getBoundingClientRect().right > innerWidth + 1 && o.getClientRects().length
-        && !o.closest('.toc-drawer, mjx-assistive-mml') && !scrolls(o.parentElement)).map(o => o.outerHTML.slice(0, 150)) }'''
+        && !o.closest('.toc-drawer, math') && !scrolls(o.parentElement)).map(o => o.outerHTML.slice(0, 150)) }'''
+
+# Blocks of code that scroll: those in sight, for what is folded has no size.
+SCROLLING = '''() => { const wide = o => o.scrollWidth > o.clientWidth + 1;
+    return [...document.querySelectorAll('.cell_input pre, [class*=highlight-]:not(.highlight-myst-ansi, .highlight-none) pre')]
+        .filter(o => o.offsetParent && (wide(o) || wide(o.parentElement))).map(o => o.innerText.slice(0, 150)) }'''
+CURRENT = '''() => { const place = document.querySelector('.menu .current-page').getBoundingClientRect();
+    return document.querySelectorAll('.menu details[open]').length == 1 && place.height > 0 && place.top >= 0 && place.bottom <= innerHeight }'''
 
 @pytest.mark.parametrize('name', PAGES)
 def test_page(visit, name):
     path = DOCS/name
-    page = visit(path.as_uri(), viewport=dict(width=1200, height=800))
+    page = visit(path.as_uri(), viewport=dict(width=1300, height=800))
+    assert page.evaluate(SCROLLING) == []
+    if name not in ('index.html', 'search.html'):
+        assert page.evaluate(CURRENT), 'the menu does not show where one is'
+        assert page.locator('meta[name=description]').get_attribute('content')
 
-    formulas = page.locator('.math').count()
-    assert page.locator('.math mjx-container').count() == formulas
-    assert not page.locator('mjx-merror, [data-mjx-error]').count()
+    assert not page.locator('merror').count()
     prose = page.evaluate(PROSE)
     assert not any(mark in prose for mark in ('$$', r'\(', r'\[')), 'a formula was left as it was written'
 
@@ -103,6 +176,7 @@ def test_page(visit, name):
         assert not url.fragment or f'id="{unquote(url.fragment)}"' in file.read_text(), f'{target} leads to no place on that page'
 
     page.set_viewport_size(dict(width=390, height=800))
+    assert page.evaluate(SCROLLING) == []
     assert page.evaluate('document.documentElement.scrollWidth') <= 390
     assert page.evaluate(STICKING_OUT) == []
     assert page.evaluate('[...document.querySelectorAll("img.wide")].every(o => o.width > 600)'), 'a wide figure has shrunk'
@@ -130,7 +204,8 @@ def test_theme(visit, scheme):
         bright = brightness('body', 'backgroundColor') > 382
         seen.add(bright)
         assert (brightness('article p', 'color') > 382) != bright
-        assert brightness('.cell_output img', 'backgroundColor') == 3*255, 'figures need their light card'
+        turned = page.evaluate('getComputedStyle(document.querySelector(".cell_output img")).filter') != 'none'
+        assert turned != bright, 'figures have the colours of the other theme'
     assert seen == {True, False}
 
 def test_copy_button(visit, server):
@@ -152,6 +227,47 @@ def test_next_leads_through_all_pages(visit):
     assert seen[1] == 'reading.html'
     assert sorted([*seen, 'search.html']) == PAGES
 
+def test_claims_are_chosen(visit):
+    page = visit((DOCS/'claims.html').as_uri(), viewport=dict(width=390, height=800))
+    rows = page.locator('table.ledger tbody tr')
+    count, verdict = rows.count(), 'contradicted'
+    assert count > 50 and page.locator('table.ledger tbody tr:visible').count() == count
+    page.get_by_label('All verdicts').select_option(verdict)
+    seen = page.locator('table.ledger tbody tr:visible')
+    assert 0 < seen.count() < count
+    assert set(seen.evaluate_all('rows => rows.map(row => row.dataset.verdict)')) == {verdict}
+    page.get_by_label('All verdicts').select_option('')
+    page.get_by_label('Words in the claim').fill('full COPIES')
+    assert 0 < seen.count() < count and 'claims' in page.locator('.claims-filter output').inner_text()
+    name = rows.nth(count - 1).get_attribute('id')
+    page.goto(f'{(DOCS/"claims.html").as_uri()}#{name}')
+    page.wait_for_function(f'document.getElementById("{name}").getBoundingClientRect().top < innerHeight')
+
+def test_claims_without_scripts(browser):
+    context = browser.new_context(java_script_enabled=False, viewport=dict(width=390, height=800))
+    page = context.new_page()
+    page.goto((DOCS/'claims.html').as_uri())
+    assert page.locator('table.ledger tbody tr:visible').count() > 50 and not page.locator('.claims-filter').count()
+    context.close()
+
+def test_citations_show_their_paper(visit):
+    page = visit((DOCS/'attention'/'linear.html').as_uri())
+    citation = page.locator('a.cite').first
+    citation.hover()
+    assert 'Fleuret' in page.locator('[role=tooltip]').inner_text()
+    page.keyboard.press('Escape')
+    assert not page.locator('[role=tooltip]').count()
+    citation.focus()
+    assert citation.get_attribute('aria-describedby') == page.locator('[role=tooltip]').get_attribute('id')
+
+def test_code_opens_by_a_click(visit):
+    page = visit((DOCS/'attention'/'linear.html').as_uri())
+    fold = page.locator('details.api-code').first
+    assert not fold.locator('pre').is_visible()
+    fold.locator('summary').click()
+    assert fold.locator('pre').is_visible()
+    assert page.locator('details.api-code span.k').count(), 'code without colours'
+
 # A small site, and what is reported when something is wrong with it
 
 MODULE = '''#| export
@@ -167,6 +283,15 @@ class Two:
     def three(self):
         "Give three"'''
 
+MENU = '''[[part]]
+name = "First"
+text = "What to read."
+pages = ["reading", "part/*"]
+[[part]]
+name = "Last"
+pages = ["bibliography"]
+'''
+
 def figure(source): return cell('code', source, dict(output_type='display_data', metadata={}, data={'image/png': PICTURE, 'text/plain': '<Figure>'}))
 
 @pytest.fixture
@@ -175,6 +300,8 @@ def project(tmp_path):
     shutil.copy(ROOT/'settings.ini', tmp_path)
     shutil.copytree(ROOT/'nbs'/'_site', tmp_path/'nbs'/'_site')
     nbs = tmp_path/'nbs'
+    (nbs/'_site'/'menu.toml').write_text(MENU)
+    (nbs/'_site'/'moved.toml').write_text('"old/place" = "part/one"')
     (nbs/'10_part').mkdir()
     title = lambda name: cell('markdown', f'# {name}\n\n> A page.')
     write_notebook(nbs/'index.ipynb', title('Front'), cell('markdown', 'See [one](10_part/01_one.ipynb#a-heading) and `one`.'))
@@ -204,6 +331,15 @@ def test_small_site(project):
     assert 'href="part/one.html#one"' in (project/'docs'/'index.html').read_text()
     assert 'part/one.html#cite-kitaev-et-al-2020-2' in (project/'docs'/'bibliography.html').read_text()
 
+    order = [page.index(text) for text in ('data-api="part.one:one"', 'data-api="part.one:Two"', 'data-api="part.one:Two.three"', 'data-api="part.one:shown"')]
+    assert order == sorted(order)
+    assert page.count('<details class="api-code">') == 2, 'code that is not shown is there, folded'
+    assert '<meta name="description" content="A page.">' in page and 'og:image' in page and 'open in Colab' in page
+    assert '/part/one.html): A page.' in (project/'docs'/'llms.txt').read_text()
+    forward = (project/'docs'/'old'/'place.html').read_text()
+    assert 'url=../part/one.html' in forward and 'location.hash' in forward
+    assert '{kitaevetal2020,' in (project/'docs'/'bibliography.html').read_text()
+
     (project/'docs'/'index.html').write_text('')
     checked = tool('build_docs.py', project, '--check')
     assert checked.returncode == 1 and 'not in step' in checked.stderr and 'index.html' in checked.stderr
@@ -222,12 +358,64 @@ FAULTS = {
     'no text': (figure('#| fig-alt:\nplot()'), 'an empty fig-alt'),
     'an empty text': (figure('#| fig-alt: ""\nplot()'), 'without alternative text'),
     'a text that is not YAML': (figure('#| fig-alt: left: right\nplot()'), 'double quotes'),
+    'a name of two modules': (cell('markdown', 'Said by `twice`.'), '`twice` is defined in part.three and part.two; say which'),
+    'a name defined twice': (cell('code', '#| export\ndef one():\n    "Again"'), '`one` is defined in nbs/10_part/01_one.ipynb, cell 2'),
+    'a formula that stays TeX': (cell('markdown', r'So $\nosuchthing x$.'), 'cannot convert'),
     'raw HTML that leads nowhere': (cell('markdown', '<a href="nowhere.html">there</a>'), 'nowhere.html leads nowhere'),
 }
+
+def test_reference_collects_definitions(project):
+    path = project/'nbs'/'10_part'/'01_one.ipynb'
+    cells = json.loads(path.read_text())['cells']
+    write_notebook(path, *cells, cell('markdown', '## Reference\n\nAll of it.'), cell('markdown', '### Helpers'),
+                   cell('code', '#| export\nLIMIT = 3\ndef helper():\n    "Help"'))
+    run(EXPORT, cwd=project)
+    assert tool('build_docs.py', project).returncode == 0
+    page = (project/'docs'/'part'/'one.html').read_text()
+    texts = ['id="a-heading"', 'cell_input', 'id="reference"', 'All of it.', 'part.one:one"', 'part.one:shown"', 'id="helpers"', 'LIMIT', 'part.one:helper"']
+    places = [page.index(text) for text in texts]
+    assert places == sorted(places)
+    assert page.count('Show') == 2, 'what is shown in the lesson is shown once, and named in the reference'
+
+@pytest.mark.parametrize('menu, message', [
+    (MENU.replace('"part/*"', ''), 'nbs/10_part/01_one.ipynb: no part of nbs/_site/menu.toml names the page part/one'),
+    (MENU.replace('"reading"', '"reading", "gone"'), 'names the page gone, which no notebook gives'),
+    (MENU.replace('"bibliography"', '"bibliography", "reading"'), 'names the page reading twice')])
+def test_menu_names_every_page_once(project, menu, message):
+    (project/'nbs'/'_site'/'menu.toml').write_text(menu)
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and message in built.stderr
+
+@pytest.mark.parametrize('table, message', [
+    ('"part/one" = "reading"', 'part/one is a page of today'), ('"old/place" = "nowhere"', 'leads to nowhere, which no notebook gives')])
+def test_moves_lead_somewhere(project, table, message):
+    (project/'nbs'/'_site'/'moved.toml').write_text(table)
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and message in built.stderr
+
+@pytest.mark.parametrize('link', ['../old/place.ipynb', '../05_old/01_place.ipynb#there', 'https://reformer-rnn.github.io/reformer_rnn/old/place.html'])
+def test_links_to_moved_pages_are_named(project, link):
+    path = project/'nbs'/'10_part'/'01_one.ipynb'
+    notebook = json.loads(path.read_text())
+    write_notebook(path, *notebook['cells'], cell('markdown', f'See [it]({link}).'))
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and 'has moved to ' in built.stderr and f'nbs/10_part/01_one.ipynb, cell {len(notebook["cells"])}' in built.stderr
+
+def test_moves_are_proposed(project):
+    git = lambda *args: run('git', '-c', 'user.name=n', '-c', 'user.email=e@e', *args, cwd=project)
+    git('init', '-q'); git('add', '-A'); git('commit', '-qm', 'Before')
+    (project/'nbs'/'20_other').mkdir()
+    git('mv', 'nbs/10_part/01_one.ipynb', 'nbs/20_other/03_one.ipynb')
+    git('mv', 'nbs/01_reading.ipynb', 'nbs/02_reading.ipynb')
+    assert tool('build_docs.py', project, '--moved', 'HEAD').stdout.split('\n')[0] == '"part/one" = "other/one"'
 
 @pytest.mark.parametrize('fault', FAULTS)
 def test_faults_are_named(project, fault):
     wrong, message = FAULTS[fault]
+    if fault == 'a name of two modules':
+        for name in 'two', 'three':
+            write_notebook(project/'nbs'/'10_part'/f'0_{name}.ipynb', cell('markdown', f'# {name}\n\n> A page.'),
+                           cell('code', f'#| default_exp part.{name}'), cell('code', '#| export\ndef twice():\n    "Again"'))
     path = project/'nbs'/'10_part'/'01_one.ipynb'
     notebook = json.loads(path.read_text())
     number = len(notebook['cells'])
@@ -237,6 +425,26 @@ def test_faults_are_named(project, fault):
     assert built.returncode == 1 and not (project/'docs').exists()
     assert message in built.stderr
     if not fault.startswith('raw'): assert f'nbs/10_part/01_one.ipynb, cell {number}' in built.stderr
+
+@pytest.mark.parametrize('before, after, message', [
+    ('*, y=', '*, z=', '`one` is documented as'), ("def shown():", "def unseen():", '`shown` is not in')])
+def test_signature_of_another_is_named(project, before, after, message):
+    module = project/'reformer_rnn'/'part'/'one.py'
+    text = re.sub(r'\*,\s+y:str=', '*, y=', module.read_text())
+    assert before in text
+    module.write_text(text.replace(before, after))
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and message in built.stderr and 'nbs/10_part/01_one.ipynb, cell' in built.stderr
+
+def test_wrong_order_is_named(project):
+    module = project/'reformer_rnn'/'part'/'one.py'
+    text = module.read_text()
+    first, second = text.index('def one('), text.index('class Two:')
+    end = text.index('# %%', second)
+    module.write_text(text[:first] + text[second:end] + text[first:second] + text[end:])
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and 'out of the order of part.one' in built.stderr
+    assert 'nbs/10_part/01_one.ipynb, cell' in built.stderr
 
 def test_uncited_paper_is_named(project):
     write_notebook(project/'nbs'/'98_bibliography.ipynb', cell('markdown', '# P\n\n> A page.'),

@@ -71,14 +71,23 @@ def test_run_nbs_keeps_outputs_of_skipped_cells(project):
     assert outputs() == ['42\n', 'kept', 'from a slow cell\n']
 
 def test_run_nbs_stores_light_pictures(project):
+    (project/'nbs'/'_site').mkdir()
+    shutil.copy(ROOT/'nbs'/'_site'/'matplotlibrc', project/'nbs'/'_site')
     path = project/'nbs'/'01_run.ipynb'
-    write_notebook(path, cell('code', 'from PIL import Image\nImage.linear_gradient("L").convert("RGB")'), cell('code', 'Image.new("RGBA", (9,9))'))
-    pictures = lambda: [Image.open(io.BytesIO(base64.b64decode(c['outputs'][0]['data']['image/png']))) for c in json.loads(path.read_text())['cells']]
+    write_notebook(path, cell('code', 'from PIL import Image\nImage.linear_gradient("L").convert("RGB")'), cell('code', 'Image.new("RGBA", (9,9))'),
+                   cell('code', 'import matplotlib.pyplot as plt\nplt.plot([1,3,2]);'), cell('code', 'import random\nplt.plot([random.Random(i).random() for i in range(9000)]);'))
+    stored = lambda: [cell['outputs'][-1] for cell in json.loads(path.read_text())['cells']]
+    picture = lambda output: Image.open(io.BytesIO(base64.b64decode(output['data']['image/png'])))
     assert tool('run_nbs.py', project, path).returncode == 0
-    few, transparent = pictures()
-    assert few.mode == 'P' and transparent.mode == 'RGBA'
-    difference = max(abs(a - b) for a, b in zip(few.convert('L').tobytes(), Image.linear_gradient('L').tobytes()))
+    gradient, transparent, drawing, heavy = stored()
+    assert picture(gradient).mode == 'P' and picture(transparent).convert('RGBA').getextrema()[3] == (0, 0)
+    difference = max(abs(a - b) for a, b in zip(picture(gradient).convert('L').tobytes(), Image.linear_gradient('L').tobytes()))
     assert difference <= 4, 'a picture has other colours'
+    svg = ''.join(drawing['data']['image/svg+xml'])
+    assert 'image/png' not in drawing['data'] and len(svg) < 20_000 and '#6b7280' in svg and 'metadata' not in svg
+    assert 'image/svg+xml' not in heavy['data'], 'a drawing of very many points weighs more than its pixels'
+    assert picture(heavy).width in (2*heavy['metadata']['image/png']['width'], 2*heavy['metadata']['image/png']['width'] + 1)
+    assert picture(heavy).convert('RGBA').getpixel((0, 0))[3] == 0, 'the figure has a paper of its own'
     before = path.read_bytes()
     assert tool('run_nbs.py', project, path).returncode == 0
     assert path.read_bytes() == before, 'running twice changes pictures'
@@ -115,6 +124,8 @@ printed
 
 ![](images/readme_1.png)
 '''
+    (project/'images'/'readme_2.svg').write_text('')
+    assert 'images/readme_2.svg' in tool('make_readme.py', project, '--check').stderr, 'a picture of yesterday stays'
 
 def test_check_env_removes_a_torchvision_that_does_not_load(tmp_path):
     source, python = tmp_path/'source', tmp_path/'venv'/'bin'/'python'

@@ -5,20 +5,20 @@ Sphinx makes the pages. Whatever is wrong with a notebook is reported with the c
 `--check` builds the site elsewhere and fails if docs/ differs from it.
 """
 import argparse, json, os, re, shutil, subprocess, sys, tempfile
-from importlib.metadata import files
-from itertools import groupby
 from pathlib import Path
 
 from nbdev.config import get_config
 from nbdev.doclinks import nbglob
 
-from sitebuild import api, html
+from sitebuild import agreement, api, html
 from sitebuild.citations import Bibliography
 from sitebuild.convert import Converter, markdown_cell
-from sitebuild.notebooks import Problems, load
+from sitebuild.maths import write_font
+from sitebuild.menu import forward, llms, moved, parts, plain, toctree
+from sitebuild.notebooks import Problems, load, page_name
 
 FRONT, FIRST, PAPERS = 'index', 'reading', 'bibliography'  # pages with a task of their own
-START = FIRST, 'claims', 'notation'  # what a reader sees first, in this order, where they are
+CHANGES = 'CHANGELOG.md'
 PICTURES = '.png', '.jpg', '.jpeg', '.gif', '.svg', '.webp'
 WARNING = re.compile(r'^(?P<path>.+?\.ipynb):(?P<line>\d+): (?:WARNING|ERROR): (?P<text>.*)$')
 
@@ -26,23 +26,23 @@ def stop(problems):
     "End with the list of problems, if there are any."
     if problems: sys.exit('\n'.join(dict.fromkeys(problems)) + f'\n{len(set(problems))} problems; docs/ is left as it was')
 
-def contents(notebooks):
-    "The navigation: the pages in the order of the files, a caption for each folder."
-    order = sorted((nb for nb in notebooks if nb.page != FRONT), key=lambda nb: (START.index(nb.page) if nb.page in START else len(START), nb.name))
-    folder = lambda nb: nb.page.rpartition('/')[0]
-    for i, (name, group) in enumerate(groupby(order, folder)):
-        caption = name.replace('_', ' ').replace('/', ': ').capitalize() or ('Reference' if i else 'Start here')
-        yield '\n'.join(['```{toctree}', ':hidden:', f':caption: {caption}', '', *(nb.page for nb in group), '```'])
+def know(menu, notebooks, cfg):
+    "What the templates of the site need to know of its pages."
+    about = dict(GitHub=cfg.git_url)
+    if (cfg.config_path/CHANGES).exists(): about = dict(Changes=f'{cfg.git_url}/blob/{cfg.branch}/{CHANGES}') | about
+    part = lambda o: dict(name=o.name, names=[nb.page for nb in o.pages],
+                          pages=[dict(name=nb.page, title=plain(nb.title)) for nb in o.pages])
+    return dict(menu=[part(o) for o in menu], about=[dict(name=name, href=href) for name, href in about.items()],
+                descriptions={nb.page: plain(nb.description) for nb in notebooks})
 
-def write_sources(notebooks, converter, cfg, folder):
+def write_sources(notebooks, menu, converter, cfg, folder):
     "Write all that Sphinx reads into `folder`; give the places from which the cells of each page come."
     shutil.copytree(cfg.nbs_path/'_site', folder, dirs_exist_ok=True)
-    maths = next(f for f in files('sphinx-mathjax-offline') if f.name == 'tex-svg.js').locate()
-    shutil.copyfile(maths, folder/'_static'/'tex-svg.js')
-    places = {}
+    (folder/'site.json').write_text(json.dumps(know(menu, notebooks, cfg)))
+    contents, places = '\n\n'.join(toctree(part) for part in menu), {}
     for nb in sorted(notebooks, key=lambda nb: nb.page == PAPERS):  # the list of papers names whoever cites them
         page, places[nb.page] = converter.page(nb)
-        if nb.page == FRONT: page['cells'].append(markdown_cell('\n\n'.join(contents(notebooks))) | dict(id='contents'))
+        if nb.page == FRONT: page['cells'].append(markdown_cell(contents) | dict(id='contents'))
         target = folder/f'{nb.page}.ipynb'
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(page, indent=1))
@@ -57,7 +57,8 @@ def sphinx(source, target, cfg, places, problems):
     "Run Sphinx; what it warns of goes to `problems`, with the cell it comes from."
     env = {**os.environ, 'SOURCE_DATE_EPOCH': '0', 'PYTHONHASHSEED': '0'}
     settings = [f'-D{name}={value}' for name, value in dict(
-        project=cfg.lib_name, author=cfg.author, html_title=cfg.title, release=cfg.version).items()]
+        project=cfg.lib_name, author=cfg.author, html_title=cfg.title, release=cfg.version,
+        html_baseurl=f'{cfg.doc_host}{cfg.doc_baseurl}/').items()]
     ran = subprocess.run([sys.executable, '-m', 'sphinx', '-q', '-N', '-E', '-b', 'html', *settings,
                           '-d', source.parent/'doctrees', source, target], env=env, capture_output=True, text=True)
     for line in ran.stderr.splitlines():
@@ -80,10 +81,14 @@ def build(cfg, folder):
         if pages[nb.page] is not nb: problems.append(f'{nb.name} and {pages[nb.page].name} both give the page {nb.page}.html')
     stop(problems)
 
+    menu = parts(nbs, notebooks, FRONT, problems)
+    old = moved(nbs, notebooks, problems)
+    stop(problems)
     bibliography = Bibliography(pages[PAPERS], problems)
-    converter = Converter(notebooks, api.index(notebooks, problems), bibliography, cfg, problems)
+    library, package = api.Library(notebooks, problems), agreement.Package(cfg.lib_path)
+    converter = Converter(notebooks, library, package, bibliography, old, cfg, problems)
     source, site = folder/'source', folder/'site'
-    places = write_sources(notebooks, converter, cfg, source)
+    places = write_sources(notebooks, menu, converter, cfg, source)
     bibliography.check()
     stop(problems)
     sphinx(source, site, cfg, places, problems)
@@ -91,10 +96,26 @@ def build(cfg, folder):
     for name in ('.buildinfo', 'objects.inv'): (site/name).unlink(missing_ok=True)
     shutil.rmtree(site/'_sources', ignore_errors=True)
     (site/'.nojekyll').touch()
-    html.lighten(site)
+    html.finish(site)
+    write_font([page.read_text() for page in sorted(site.rglob('*.html'))], site/'_static'/'maths.woff')
     problems += html.faults(site)
+    (site/'llms.txt').write_text(llms(menu, pages[FRONT], cfg))
+    for name, nb in old.items():
+        (site/f'{name}.html').parent.mkdir(parents=True, exist_ok=True)
+        (site/f'{name}.html').write_text(forward(name, nb, cfg))
+    agreement.check(site, notebooks, library, package, problems)
     stop(problems)
     return site
+
+def renamed(commit, cfg):
+    "Lines for nbs/_site/moved.toml: the pages whose notebooks were renamed since `commit`."
+    nbs = cfg.nbs_path.resolve()
+    listed = subprocess.run(['git', 'diff', '-M40%', '--diff-filter=R', '--name-status', '-z', commit, '--', '.'], cwd=nbs,
+                            capture_output=True, text=True, check=True).stdout.split('\0')
+    root = subprocess.run(['git', 'rev-parse', '--show-prefix'], cwd=nbs, capture_output=True, text=True, check=True).stdout.strip()
+    page = lambda name: page_name(Path(name).relative_to(root))
+    pairs = [(page(old), page(new)) for old, new in zip(listed[1::3], listed[2::3]) if new.endswith('.ipynb')]
+    return sorted(f'"{old}" = "{new}"' for old, new in pairs if old != new)
 
 def differences(site, docs):
     "The files that the two folders do not share byte for byte."
@@ -105,10 +126,13 @@ def differences(site, docs):
 if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--check', action='store_true', help='only say whether docs/ is in step')
+    parser.add_argument('--moved', metavar='COMMIT', help='only print what nbs/_site/moved.toml needs for what was renamed since')
+    parser.add_argument('--out', type=Path, help='build into this folder instead of docs/')
     args = parser.parse_args()
 
     cfg = get_config()
-    docs = cfg.doc_path
+    if args.moved: sys.exit(print(*renamed(args.moved, cfg), sep='\n'))
+    docs = args.out or cfg.doc_path
     with tempfile.TemporaryDirectory() as folder:
         site = build(cfg, Path(folder).resolve())
         changed = differences(site, docs)

@@ -13,6 +13,8 @@ from nbdev.process import extract_directives
 
 NOTE = '<!-- Made from nbs/index.ipynb by tools/make_readme.py: edit there. -->'
 
+PICTURES = {'image/svg+xml': 'svg', 'image/png': 'png'}
+
 def from_root(markdown, folder):
     "`markdown` with relative links and pictures, which start in `folder`, made to start in the project's root."
     return re.sub(r'(\]\()(?![a-z]+:|[#/])', rf'\1{folder}/', markdown)
@@ -22,9 +24,9 @@ def block(text, language=''): return f'```{language}\n{text.rstrip()}\n```'
 def output(out, pictures, folder, alt=''):
     "One stored output as Markdown; a picture, described by `alt`, is added to `pictures` by the name it gets."
     data = out.get('data', {})
-    if 'image/png' in data:
-        name = f'images/readme_{len(pictures) + 1}.png'
-        pictures[name] = base64.b64decode(data['image/png'])
+    if kind := next((kind for kind in PICTURES if kind in data), None):
+        name, content = f'images/readme_{len(pictures) + 1}.{PICTURES[kind]}', ''.join(data[kind])
+        pictures[name] = content.encode() if kind == 'image/svg+xml' else base64.b64decode(content)
         return f'![{alt}]({name})'
     if 'text/markdown' in data: return from_root(''.join(data['text/markdown']), folder)
     text = ''.join(out.get('text', data.get('text/plain', '')))
@@ -56,8 +58,10 @@ if __name__ == '__main__':
     index = cfg.nbs_path/cfg.readme_nb
     files = render(read_nb(index), cfg.nbs_path.name)
     stale = [name for name, content in files.items() if not (root/name).exists() or (root/name).read_bytes() != content]
+    stale += [p.relative_to(root).as_posix() for p in sorted((root/'images').glob('readme_*')) if p.relative_to(root).as_posix() not in files]
     if args.check and stale: sys.exit(f'{", ".join(stale)} not in step with {index.name}; run `make export`')
     for name in stale:
         (root/name).parent.mkdir(exist_ok=True)
-        (root/name).write_bytes(files[name])
+        if name in files: (root/name).write_bytes(files[name])
+        else: (root/name).unlink()
     print('README.md is in step with nbs/index.ipynb' if not stale else f'wrote {", ".join(stale)}')

@@ -3,17 +3,20 @@
 A cell marked `#| eval: false`, or with a flag that `tst_flags` in settings.ini lists (slow, gpu), is not run and keeps
 the outputs it has, so that a result made once on a bigger machine survives. `--flags slow` runs such cells too.
 """
-import argparse, base64, io, subprocess, sys, time
+import argparse, os, subprocess, sys, time
 from pathlib import Path
 
 import nbformat
-from PIL import Image
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbdev.clean import nbdev_clean
 from nbdev.config import get_config
 from nbdev.doclinks import nbglob
 from nbdev.process import extract_directives
+
+from sitebuild.figures import lighten
+
+FORMATS = ['svg', 'retina']  # Each figure is drawn in both, and the lighter way is kept
 
 class Runner(NotebookClient):
     "A `NotebookClient` that leaves alone the cells with a flag in `skip`."
@@ -26,27 +29,13 @@ class Runner(NotebookClient):
         if flags.get('eval:') == ['false'] or self.skip & flags.keys(): return cell
         return await super().async_execute_cell(cell, cell_index, **kwargs)
 
-def lighten(picture):
-    "The PNG `picture` (base64) with a palette of 256 colours, a third of its size."
-    image = Image.open(io.BytesIO(base64.b64decode(picture)))
-    if image.mode == 'P' or image.convert('RGBA').getextrema()[3][0] < 255: return picture  # done before, or transparent
-    file = io.BytesIO()
-    image.convert('RGB').quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, 'PNG', optimize=True)
-    return base64.b64encode(file.getvalue()).decode() + '\n'
-
-def lighten_pictures(nb):
-    "Store the pictures of the notebook `nb` with few colours."
-    for cell in nb.cells:
-        for output in cell.get('outputs', []):
-            data = output.get('data', {})
-            if 'image/png' in data: data['image/png'] = lighten(data['image/png'])
-
 def run(path, skip):
     "Execute the notebook at `path`; write it, cleaned, only if every cell succeeds."
     nb = nbformat.read(path, as_version=4)
     Runner(nb, skip, timeout=None, coalesce_streams=True, kernel_name='python3',
+           extra_arguments=[f'--InlineBackend.figure_formats={name}' for name in FORMATS],
            resources={'metadata': {'path': str(path.parent)}}).execute()
-    lighten_pictures(nb)
+    for output in (o for cell in nb.cells for o in cell.get('outputs', [])): lighten(output)
     nbformat.write(nb, path)
     nbdev_clean(str(path))
 
@@ -67,6 +56,7 @@ if __name__ == '__main__':
 
     cfg = get_config()
     notebooks = args.notebooks or sorted(nbglob(as_path=True) if args.all else changed(cfg.nbs_path))
+    os.environ['MATPLOTLIBRC'] = str((cfg.nbs_path/'_site'/'matplotlibrc').resolve())
     skip = set(cfg.tst_flags.split()) - set(args.flags.split())
     failed = []
     for path in notebooks:

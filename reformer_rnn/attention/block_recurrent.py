@@ -158,6 +158,7 @@ class TwoWayAttention(SlidingAttention):
 @register_attention('block_recurrent')
 class BlockRecurrentAttention(TwoWayAttention):
     "The recurrent layer of the Block-Recurrent Transformer (Hutchins et al. 2022, section 3)"
+    state_type = BlockState
     counts_padding = True
     def __init__(self,
         d_model:int, # Width of input, output and states
@@ -248,7 +249,8 @@ def attend(self:BlockRecurrentAttention, q, k, v, q2, state, mask):
 @patch
 def follow(self:BlockRecurrentAttention, state, dtype):
     "The state in the type of the layer; its vectors are in that of the weights, also under autocast"
-    return state._replace(c=state.c.to(self.cell.initial.dtype), memory=cast_state(state.memory, dtype))
+    return state._replace(c=state.c.to(self.cell.initial.dtype), k=state.k.to(dtype), v=state.v.to(dtype),
+                          memory=cast_state(state.memory, dtype))
 
 @patch
 def begin(self:BlockRecurrentAttention, k, v):
@@ -262,7 +264,6 @@ def check(self:BlockRecurrentAttention, x, state, context):
     "Also refuse the state of another batch or another layer"
     AttentionLayer.check(self, x, state, context)
     if state is None: return
-    if not isinstance(state, BlockState): raise ValueError(f'the state is a {type(state).__name__}: expected a BlockState, which a layer of this kind has returned')
     expected = len(x),len(self.cell.ids),self.d_model
     if tuple(state.c.shape)!=expected: raise ValueError(f'the state has vectors of shape {tuple(state.c.shape)}: expected {expected}; start without a state, or select rows of it')
     check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))

@@ -203,6 +203,7 @@ def delta_attention(
 # %% ../../nbs/10_attention/06_decay.ipynb #f35b95f6
 class ForgettingAttention(QKVAttention):
     "Base of layers with a decaying state: no normaliser, a norm over each head, a gate"
+    state_type = torch.Tensor
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

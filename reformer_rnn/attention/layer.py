@@ -48,6 +48,7 @@ class AttentionLayer(Movable):
     "Base of all attention layers: `layer(x, state=None, context=None, mask=None) -> (y, state)`"
     name,reads_context,recurrent = None,False,True # a layer that is no RNN in its causal form says so
     counts_padding = False # a layer whose blocks are counted with the padding in them says so
+    state_type = None # class of the states of a causal layer
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads h
@@ -92,6 +93,8 @@ def check(self:AttentionLayer, x, state, context):
     for name,o in (('x',x),('context',context)):
         if o is not None and (o.ndim!=3 or o.shape[-1]!=self.d_model):
             raise ValueError(f'{name} has shape {tuple(o.shape)}: expected (batch, positions, {self.d_model})')
+    if state is not None and self.causal and not isinstance(state, self.state_type or object):
+        raise ValueError(f'the state is a {type(state).__name__}: expected a {self.state_type.__name__}, which a layer of this kind has returned')
     if context is None and (self.causal or state is None): return
     if self.causal: raise ValueError('a causal layer attends to its own input; build it with causal=False to give it a context')
     if not self.reads_context:

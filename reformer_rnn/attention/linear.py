@@ -404,6 +404,7 @@ def check_state(
 @register_attention('linear', reads_context=True)
 class LinearAttention(QKVAttention):
     "Linear attention; the parameters are those of `SoftmaxAttention`"
+    state_type = LinearState
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads; fewer and wider heads can separate more positions

@@ -434,6 +434,7 @@ _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths d
 @register_attention('lsh', reads_context=True)
 class LSHAttention(SharedQKAttention):
     "LSH attention; the parameters are those of `SharedQKAttention`"
+    state_type = LSHState
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

@@ -110,6 +110,7 @@ class MemoryState(NamedTuple):
 @register_attention('memorizing')
 class MemorizingAttention(SlidingAttention):
     "Sliding-window attention, mixed with attention to the nearest keys of a store (Wu et al. 2022; Hutchins et al. 2022, section 4)"
+    state_type = MemoryState
     counts_padding = True
     def __init__(self,
         d_model:int, # Width of input and output
@@ -172,7 +173,6 @@ def check(self:MemorizingAttention, x, state, context):
     "Also refuse the state of another batch or another layer"
     AttentionLayer.check(self, x, state, context)
     if state is None: return
-    if not isinstance(state, MemoryState): raise ValueError(f'the state is a {type(state).__name__}: expected a MemoryState, which a layer of this kind has returned')
     expected = len(x),self.n_heads,self.size,self.d_head
     if tuple(state.store.k.shape)!=expected: raise ValueError(f'the state has a store of shape {tuple(state.store.k.shape)}: expected {expected}; start without a state, or select rows of it')
     check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))

@@ -119,6 +119,7 @@ def _extend_memory(
 @register_attention('relative')
 class RelativeAttention(QKVAttention):
     "Relative attention with a memory of past inputs (Dai et al. 2019)"
+    state_type = RelativeState
     def __init__(self,
         d_model:int, # Width of input and output, even
         n_heads:int, # Number of heads

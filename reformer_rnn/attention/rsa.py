@@ -189,6 +189,7 @@ class RSAState(NamedTuple):
 @register_attention('rsa')
 class RSA(QKVAttention):
     "Self-attention with recurrence (Huang et al. 2023); parameters of `SoftmaxAttention` and a few numbers"
+    state_type = RSAState
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

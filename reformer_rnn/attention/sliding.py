@@ -82,6 +82,7 @@ def new_linear(
 @register_attention('sliding')
 class SlidingAttention(QKVAttention):
     "Sliding-window attention with normalised queries and keys, and a bias by distance (Hutchins et al. 2022, sections 3.1 and 3.3)"
+    state_type = LocalState
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -194,6 +195,7 @@ class RSASlidingState(NamedTuple):
 @register_attention('rsa_sliding')
 class RSASlidingAttention(SlidingAttention):
     "Sliding-window attention blended with recurrence encoding matrices (Huang et al. 2023)"
+    state_type = RSASlidingState
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -233,6 +235,7 @@ def restart(self:RSASlidingAttention,
 @patch
 def attend_blocks(self:SlidingAttention, q, k, v, state, mask):
     "Attend from scaled queries to the window; also the keys and values from the block before on, and which of them are real"
+    check_mask(mask, (*q.shape[:3],q.shape[2]), key_only=True)
     q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     start = state.k.shape[2]-self.reach
     out,_ = self.attend_window(q, k, v, LocalState(state.k[:,:,start:], state.v[:,:,start:], None if state.real is None else state.real[:,start:]), mask)

@@ -123,6 +123,7 @@ def attention_weights(
 @register_attention('softmax', reads_context=True)
 class SoftmaxAttention(QKVAttention):
     "Softmax attention with separate queries, keys and values"
+    state_type = KVState
     def attend(self, q, k, v, state, mask):
         "Call `softmax_attention`"
         return softmax_attention(q, k, v, causal=self.causal, mask=mask, state=state)
@@ -188,6 +189,7 @@ def not_self(
 @register_attention('shared_qk', reads_context=True)
 class SharedQKAttention(AttentionLayer):
     "Full attention with one projection for queries and keys"
+    state_type = KVState
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.to_qk,self.to_v = self.projection(),self.projection()

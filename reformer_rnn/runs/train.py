@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['LongRun', 'check_device', 'check_run', 'run_path', 'run_checkpoint', 'ShowEpochs', 'Kept', 'run_callbacks',
-           'fit_recorded', 'kept_run', 'run_one', 'run_all', 'joined']
+           'fit_recorded', 'kept_run', 'remove_checkpoints', 'run_one', 'run_all', 'joined']
 
 # %% ../../nbs/60_runs/04_train.ipynb #13fd5999
 import json,shutil,sys,tempfile
@@ -151,6 +151,10 @@ def kept_run(
     if other: raise ValueError(f'{path} holds a finished run of another kind: {"; ".join(other)}. Choose another folder for the results, or leave resume out to replace it')
     return {name: value for name,value in record.items() if name!='file'}
 
+def remove_checkpoints(cfg, attention, seed):
+    "Nobody goes on with a finished run"
+    shutil.rmtree(run_path(cfg, attention, seed, 'checkpoints'), ignore_errors=True)
+
 def run_one(
     cfg:LongRun, # Settings
     train, # `(cfg, attention, seed) -> record`
@@ -164,10 +168,11 @@ def run_one(
     try: record = train(cfg, attention, seed)
     except Kept as kept:
         print('  kept')
+        remove_checkpoints(cfg, attention, seed) # a kill may have left some
         return kept.record
     path.parent.mkdir(parents=True, exist_ok=True) # somebody may have removed it meanwhile
     write_json(path, record)
-    shutil.rmtree(run_path(cfg, attention, seed, 'checkpoints'), ignore_errors=True)
+    remove_checkpoints(cfg, attention, seed)
     print('  {seconds:.0f} s, {tokens_per_second:,.0f} tokens/s'.format(**record['throughput']))
     return record
 

@@ -1,5 +1,6 @@
 "The definitions that notebooks export, with the comments behind their parameters, as entries of a reference."
-import ast, io, textwrap, tokenize
+import ast, io, re, textwrap, tokenize
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from nbdev.showdoc import showdoc_nm
@@ -29,10 +30,25 @@ class Definition:
     place: Place
     page: str
     module: str
-    members: list = field(default_factory=list)  # Names of public methods
+    code: str  # Its source; empty for a method, which stands in the source of its class
+    members: list = field(default_factory=list)  # Public methods, as definitions
+    bases: list = field(default_factory=list)  # What a class without an `__init__` of its own is called like
 
     @property
     def anchor(self): return self.name.lower()  # nbdev's rule, which links from other projects follow
+
+    @property
+    def key(self): return f'{self.module}:{self.name}'
+
+@dataclass
+class Rest:
+    "What an exported cell has beside public definitions: constants, private helpers, registrations."
+    names: list  # What it defines
+    code: str
+
+EXPORTS = {'export', 'exports'}
+
+def exported(cell): return EXPORTS & directives(cell).keys()
 
 def public(name): return not name.startswith('_')
 
@@ -54,8 +70,11 @@ def comments(source):
 
 def written(node): return ast.unparse(node) if node else ''
 
-def parameters(function, remarks, end):
-    "The parameters of `function` but for self, and what it returns; `end` is the last line of its head."
+def parameters(function, remarks, end, bound=False):
+    """The parameters of `function` and what it returns; `end` is the last line of its head.
+
+    A method, which is `bound` to something, is called without its first parameter.
+    """
     args = function.args
     plain = args.posonlyargs + args.args
     defaults = [None]*(len(plain) - len(args.defaults)) + args.defaults
@@ -64,7 +83,7 @@ def parameters(function, remarks, end):
     last = {(d or a).end_lineno: a for _, a, d in rows}  # a comment behind several parameters is about the last
     described = lambda line, a: remarks.get(line, '') if last[line] is a and line != end else ''
     found = [Parameter(star + a.arg, written(a.annotation), written(d), described((d or a).end_lineno, a), a in args.kwonlyargs)
-             for star, a, d in rows if a.arg not in ('self', 'cls')]
+             for star, a, d in rows[bound:]]
     return found, Parameter('returns', written(function.returns), '', remarks.get(end, ''))
 
 def fields(node, remarks):
@@ -72,33 +91,62 @@ def fields(node, remarks):
     return [Parameter(o.target.id, written(o.annotation), written(o.value), remarks.get(o.end_lineno, ''))
             for o in node.body if isinstance(o, ast.AnnAssign)]
 
-def is_property(function): return any(written(o).endswith('property') for o in function.decorator_list)
+def decorators(function): return [written(o) for o in function.decorator_list]
 
-def function_definitions(node, remarks, ends, common, owner=''):
+def is_property(function): return any(o.endswith('property') or 'as_prop=True' in o for o in decorators(function))
+
+def function_definitions(node, remarks, ends, common, owner='', code=''):
     "A function, or a method of the class `owner`, or one patched into a class."
     for name in [f'{owner}.{node.name}'] if owner else names(node):
         if not all(map(public, name.split('.'))): continue
         kind = 'property' if is_property(node) else 'method' if '.' in name else 'function'
-        yield Definition(name, kind, ast.get_docstring(node) or '', *parameters(node, remarks, ends[node.lineno]), **common)
+        bound = '.' in name and 'staticmethod' not in decorators(node)
+        found = parameters(node, remarks, ends[node.lineno], bound)
+        yield Definition(name, kind, ast.get_docstring(node) or '', *found, **common, code=code)
 
-def class_definitions(node, remarks, ends, common):
-    "A class, then its public methods."
+def class_definition(node, remarks, ends, common, code):
+    "A class with its public methods."
     functions = [o for o in node.body if isinstance(o, FUNCTION)]
     init = next((o for o in functions if o.name == '__init__'), None)
-    found = parameters(init, remarks, ends[init.lineno])[0] if init else fields(node, remarks)
-    methods = [o for o in functions if public(o.name)]
-    yield Definition(node.name, 'class', ast.get_docstring(node) or '', found, Parameter('returns'), **common,
-                     members=[f'{node.name}.{o.name}' for o in methods])
-    for o in methods: yield from function_definitions(o, remarks, ends, common, node.name)
+    found = parameters(init, remarks, ends[init.lineno], bound=True)[0] if init else fields(node, remarks)
+    methods = [m for o in functions if public(o.name) for m in function_definitions(o, remarks, ends, common, node.name)]
+    return Definition(node.name, 'class', ast.get_docstring(node) or '', found, Parameter('returns'), **common,
+                      code=code, members=methods, bases=[] if init else [written(o) for o in node.bases])
 
-def definitions(nb):
-    "Every public definition in the exported cells of a notebook, in order."
-    for i, cell in enumerate(nb.cells):
-        if not {'export', 'exports'} & directives(cell).keys(): continue
-        read = *comments(cell.source), dict(place=nb.place(i), page=nb.page, module=nb.module)
-        for node in ast.parse(cell.source).body:
-            if isinstance(node, FUNCTION): yield from function_definitions(node, *read)
-            elif isinstance(node, ast.ClassDef) and public(node.name): yield from class_definitions(node, *read)
+def extents(tree, lines):
+    "Each statement at the top of a module with its source: with decorators, and with the comments right above it."
+    end = 0
+    for node in tree.body:
+        first = min([node.lineno, *(o.lineno for o in getattr(node, 'decorator_list', []))])
+        while first - 1 > end and lines[first - 2].startswith('#'): first -= 1
+        end = node.end_lineno
+        yield node, '\n'.join(lines[first - 1:end])
+
+def assigned(node):
+    "The names that a statement at the top of a module defines or changes."
+    if isinstance(node, (*FUNCTION, ast.ClassDef)): return [node.name]
+    targets = getattr(node, 'targets', [getattr(node, 'target', None)])
+    return [o.id for target in targets if target for o in ast.walk(target) if isinstance(o, ast.Name)]
+
+def items(nb, number):
+    "What the exported cell with this `number` holds, in its order: definitions, and the rest of its code."
+    source = '\n'.join(line for line in nb.cells[number].source.split('\n') if not line.startswith('#|')).strip('\n')
+    remarks, ends = comments(source)
+    common = dict(place=nb.place(number), page=nb.page, module=nb.module)
+    rest = Rest([], '')
+    for node, code in extents(ast.parse(source), source.split('\n')):
+        if isinstance(node, (ast.Import, ast.ImportFrom)): continue
+        found = []
+        if isinstance(node, FUNCTION): found = list(function_definitions(node, remarks, ends, common, code=code))
+        elif isinstance(node, ast.ClassDef) and public(node.name): found = [class_definition(node, remarks, ends, common, code)]
+        if not found:
+            rest.names += [o for o in assigned(node) if o not in rest.names]
+            rest.code += ('\n\n' if rest.code else '') + code
+            continue
+        if rest.code: yield rest
+        rest = Rest([], '')
+        yield from found
+    if rest.code: yield rest
 
 def undocumented(o):
     "What is missing in the documentation of the definition `o`, if anything."
@@ -107,24 +155,52 @@ def undocumented(o):
     silent = [p.name for p in named if not p.text]
     if 0 < len(silent) < len(named): return f'`{o.name}` describes some of its parameters, but not {", ".join(silent)}'
 
-def index(notebooks, problems):
-    "All definitions by name; those that lack documentation go to `problems`."
-    found = {}
-    for nb in notebooks:
-        for o in definitions(nb):
-            found[o.name] = o
-            if missing := undocumented(o): problems.add(o.place, missing)
-    return found
+class Library:
+    "All that the notebooks export; definitions that lack documentation or are repeated go to `problems`."
+    def __init__(self, notebooks, problems):
+        self.cells, self.by_key, self.by_name = {}, {}, defaultdict(list)
+        for nb in notebooks:
+            for i in (i for i, cell in enumerate(nb.cells) if exported(cell)):
+                self.cells[nb.name, i] = found = list(items(nb, i))
+                for o in found:
+                    if isinstance(o, Definition):
+                        for d in [o, *o.members]: self.add(d, problems)
 
-def line_numbers(source):
-    "The line of each definition in the `source` of a module."
-    lines = {}
+    def add(self, o, problems):
+        if before := self.by_key.get(o.key):
+            # The setter of a property, and a function made for several types, repeat a name on purpose.
+            if o.place != before.place: problems.add(o.place, f'`{o.name}` is defined in {before.place}, too')
+            return
+        self.by_key[o.key] = o
+        self.by_name[o.name].append(o)
+        if missing := undocumented(o): problems.add(o.place, missing)
+
+    def find(self, name, module):
+        """The definitions that `name` may mean in a text about `module`: its own come first.
+
+        A name may be qualified, as in `attention.linear.linear_attention` or `linear.linear_attention`.
+        """
+        if own := self.by_key.get(f'{module}:{name}'): return [own]
+        if name in self.by_name: return self.by_name[name]
+        parts = name.split('.')
+        for i in range(len(parts) - 1, 0, -1):
+            within, rest = '.'.join(parts[:i]), '.'.join(parts[i:])
+            found = [o for o in self.by_name.get(rest, []) if f'.{o.module}'.endswith(f'.{within}')]
+            if found: return found
+        return []
+
+def module_definitions(source):
+    "The line and the signature of each public definition in the `source` of a module, by name; the first of each name."
+    remarks, ends = comments(source)
+    common, found = dict(place=None, page='', module=''), {}
     for node in ast.parse(source).body:
-        if not isinstance(node, (*FUNCTION, ast.ClassDef)): continue
-        lines |= dict.fromkeys(names(node), node.lineno)
-        if isinstance(node, ast.ClassDef):
-            lines |= {f'{node.name}.{o.name}': o.lineno for o in node.body if isinstance(o, FUNCTION)}
-    return lines
+        if isinstance(node, FUNCTION): made = list(function_definitions(node, remarks, ends, common))
+        elif isinstance(node, ast.ClassDef) and public(node.name): made = [class_definition(node, remarks, ends, common, '')]
+        else: continue
+        lines = {f'{node.name}.{o.name}': o.lineno for o in reversed(node.body) if isinstance(o, FUNCTION)} if made and made[0].kind == 'class' else {}
+        for o in [d for m in made for d in [m, *m.members]]:
+            found.setdefault(o.name, (lines.get(o.name, node.lineno), signature(o)))
+    return found
 
 def table(o, text):
     "The parameters of the definition `o` as a table without empty columns; `text` renders a description."
@@ -137,7 +213,7 @@ def table(o, text):
     lines = [columns.keys(), ['---']*len(columns), *zip(*columns.values())]
     return '{.api-table}\n' + '\n'.join('| ' + ' | '.join(line) + ' |' for line in lines)
 
-def signature(o, width=84):
+def signature(o, width=96):
     "How the definition `o` is called, without types, in lines of at most `width` characters."
     if o.kind == 'property': return o.name
     parts = [p.name + (f'={p.default}' if p.default else '') for p in o.parameters]
@@ -150,17 +226,33 @@ def signature(o, width=84):
                            break_on_hyphens=False, initial_indent='    ', subsequent_indent='    ')
     return f'{name}(\n{filled}\n)'.replace('\0', ' ')
 
+def fold(summary, code, kind='api-code'):
+    "Python `code` that opens by a click on its `summary`."
+    fence = max(['``', *re.findall(r'`{3,}', code)], key=len) + '`'
+    return f'<details class="{kind}"><summary>{summary}</summary>\n\n{fence}python\n{code}\n{fence}\n\n</details>'
+
+def rest(o):
+    "The Markdown of an exported cell's code that is no public definition."
+    named = ', '.join(f'<code>{name}</code>' for name in o.names)
+    return fold(f'Code: {named}' if named else 'Code', o.code)
+
 def body(o, text, source):
     "Signature, docstring and parameters of the definition `o`; `source` is the address of its code."
-    parts = [f'```python\n{signature(o)}\n```', text(o.doc) + f' <a class="api-source" href="{source}">source</a>']
+    inherited = f' It takes the arguments of {" and ".join(f"`{base}`" for base in o.bases)}{", too" if o.parameters else ""}.'
+    doc = o.doc.rstrip('.') + '.' + inherited if o.doc and any(not base.endswith('NamedTuple') for base in o.bases) else o.doc
+    parts = [f'```python\n{signature(o)}\n```', text(doc) + f' <a class="api-source" href="{source}">source</a>']
     if any(p.text for p in [*o.parameters, o.returns]): parts.append(table(o, text))
     return '\n\n'.join(parts)
 
-def entry(o, found, level, text, source):
-    "The Markdown of the definition `o` and, if it is a class, of its methods; `source` gives the address of code."
-    anchor = lambda d: f'<span class="api-anchor" id="{d.anchor}"></span>\n\n'
-    mark = anchor(o) if '.' in o.name else ''  # otherwise the heading has that id by itself
-    parts = [f'{mark}{"#"*level} `{o.name}`\n\n{body(o, text, source(o))}']
-    for member in (found[name] for name in o.members if found[name].doc):
-        parts.append(f'::::{{container}} api-member\n{anchor(member)}{body(member, text, source(member))}\n::::')
+def entry(o, level, text, source, folded=True):
+    """The Markdown of the definition `o` and, if it is a class, of its methods.
+
+    `source` gives the address of code; the code itself is there `folded`, unless it stands open beside the entry.
+    """
+    own_id = lambda d: f' id="{d.anchor}"' if '.' in d.name else ''  # a heading has that id by itself
+    mark = lambda d: f'<span class="api-anchor"{own_id(d)} data-api="{d.key}"></span>\n\n'
+    parts = [f'{mark(o)}{"#"*level} `{o.name}`\n\n{body(o, text, source(o))}']
+    if folded: parts.append(fold('Code', o.code))
+    for member in (d for d in o.members if d.doc):
+        parts.append(f'::::{{container}} api-member\n{mark(member)}{body(member, text, source(member))}\n::::')
     return '\n\n'.join(parts)

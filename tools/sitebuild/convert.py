@@ -1,18 +1,21 @@
 "Turn notebooks into what Sphinx with MyST-NB reads: neutral Markdown into MyST, definitions into reference entries."
-import base64, re
+import re
 from functools import cached_property
 
 from nbdev.doclinks import NbdevLookup
 
-from . import api
+from . import api, figures
+from .citations import project_bibtex
 from .markdown import link_parts, rewrite
-from .notebooks import options
+from .maths import mathml
+from .notebooks import options, page_name
 
 SYMBOL = re.compile(r'`([A-Za-z_][\w.]*)(\(\))?`')
 CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attributes>[^}\n]*)\}[ \t]*\n(?:\s*#+ (?P<title>.+)\n)?', re.M)
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
 WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
+REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
 
 def callouts(text):
@@ -23,30 +26,28 @@ def callouts(text):
         return f'{found["fence"]}{{admonition}} {title}\n:class: {found["kind"]}\n\n'
     return CALLOUT.sub(admonition, text)
 
-def png_width(data):
-    "The width in pixels of the picture in an output's `data`; 0 if it is not a PNG."
-    head = base64.b64decode(''.join(data.get('image/png', ''))[:64])
-    return int.from_bytes(head[16:20], 'big')
+def headed(cell):
+    "Does the reference of a page begin with this cell?"
+    return cell.cell_type == 'markdown' and REFERENCE.search(rewrite(cell.source, fence=lambda piece: ''))
 
 def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
 
 class Converter:
     "What is known of all notebooks, to convert each of them; what is wrong goes to `problems`."
-    def __init__(self, notebooks, found, bibliography, cfg, problems):
-        self.notebooks, self.found, self.bibliography, self.cfg, self.problems = notebooks, found, bibliography, cfg, problems
+    def __init__(self, notebooks, library, package, bibliography, moved, cfg, problems):
+        self.notebooks, self.library, self.package, self.bibliography = notebooks, library, package, bibliography
+        self.moved, self.cfg, self.problems = moved, cfg, problems
         self.root = cfg.config_path.resolve()
         self.by_path = {nb.path.resolve(): nb for nb in notebooks}
-        self.lines = {}
 
     def repository(self, name): return f'{self.cfg.git_url}/blob/{self.cfg.branch}/{name}'
 
     def source(self, o):
         "The address of the code of a definition."
-        path = self.cfg.lib_path.resolve()/(o.module.replace('.', '/') + '.py')
-        if path not in self.lines: self.lines[path] = api.line_numbers(path.read_text()) if path.exists() else {}
-        line = self.lines[path].get(o.name)
-        if not line: self.problems.add(o.place, f'`{o.name}` is not in {path.relative_to(self.root)}; run `make export`')
-        return f'{self.repository(path.relative_to(self.root).as_posix())}#L{line}'
+        path = self.package.path(o.module).relative_to(self.root)
+        line, _ = self.package.definitions(o.module).get(o.name, (0, ''))
+        if not line: self.problems.add(o.place, f'`{o.name}` is not in {path}; run `make export`')
+        return f'{self.repository(path.as_posix())}#L{line}'
 
     @cached_property
     def elsewhere(self):
@@ -55,27 +56,45 @@ class Converter:
         urls = {name: url[0] if isinstance(url, tuple) else url for name, url in NbdevLookup().syms.items()}
         return {name: url for name, url in urls.items() if not url.startswith(own)}
 
-    def symbol(self, nb, code):
+    def symbol(self, nb, place, code):
         "A piece of inline `code`, linked to its definition if it names one."
         if not (named := SYMBOL.fullmatch(code)): return code
         name = named[1].removeprefix(f'{self.cfg.lib_name}.')
-        if o := self.found.get(name) or self.found.get(name.rpartition('.')[2] if '.' in name and name not in self.found else ''):
-            href = nb.link(f'{o.page}.html#{o.anchor}')
+        found = self.library.find(name, nb.module)
+        if len(found) > 1:
+            modules = ' and '.join(o.module for o in found)
+            self.problems.add(place, f'`{name}` is defined in {modules}; say which, as in `{found[0].module}.{name}`')
+        if found: href = nb.link(f'{found[0].page}.html#{found[0].anchor}')
         # A plain lower-case word is more often a variable than another library's function.
         elif re.search(r'[A-Z_(]', code): href = self.elsewhere.get(name)
         else: href = None
         if not href: return code
         return f'<a class="symbol" href="{href}"><code class="docutils literal notranslate">{named[0][1:-1]}</code></a>'
 
+    def whereabouts(self, file):
+        "What became of a `file` that is not there."
+        nbs = self.cfg.nbs_path.resolve()
+        old = page_name(file.relative_to(nbs)) if file.is_relative_to(nbs) else ''
+        return f'has moved to {self.moved[old].name}' if old in self.moved else 'does not exist'
+
+    def check_address(self, place, target):
+        "An address of our own site must be one of today."
+        own = f'{self.cfg.doc_host}{self.cfg.doc_baseurl}/'
+        page = target.partition('#')[0].removeprefix(own).removesuffix('.html')
+        if target.startswith(own) and page in self.moved:
+            self.problems.add(place, f'links to {target}, which has moved to {self.moved[page].page}.html')
+
     def link(self, nb, place, piece):
         "A link or picture `piece`, its target checked and made to fit the site."
         picture, text, target, title = link_parts(piece)
         if picture and not text.strip(): self.problems.add(place, f'the picture {target} has no alternative text: ![describe it]({target})')
-        if re.match(r'[a-z]+:|#', target): return piece
+        if re.match(r'[a-z]+:|#', target):
+            self.check_address(place, target)
+            return piece
         path, hash_, fragment = target.partition('#')
         file = (nb.path.parent/path).resolve()
         if not file.exists():
-            self.problems.add(place, f'links to {target}, which does not exist')
+            self.problems.add(place, f'links to {target}, which {self.whereabouts(file)}')
             return piece
         if file in self.by_path: target = nb.link(self.by_path[file].page) + '.ipynb' + hash_ + fragment
         elif not picture:
@@ -90,13 +109,23 @@ class Converter:
         text = ATTRIBUTES.sub('', callouts(text))
         text = rewrite(text, link=lambda piece: self.link(nb, place, piece))
         if nb is self.bibliography.notebook: return self.bibliography.render(text)
-        return rewrite(self.bibliography.link(text, nb, place), code=lambda piece: self.symbol(nb, piece))
+        return rewrite(self.bibliography.link(text, nb, place), code=lambda piece: self.symbol(nb, place, piece),
+                       maths=lambda piece: self.formula(place, piece))
+
+    def formula(self, place, piece):
+        "A formula as MathML."
+        if made := mathml(piece): return made
+        self.problems.add(place, f'the formula {" ".join(piece.split())} has something that tools/sitebuild/maths.py cannot convert')
+        return piece
 
     def top(self, nb):
         "The title of a page, its description, and where it comes from."
         lines = [f'# {nb.title}']
         if nb.description: lines.append(f'{{.lead}}\n{self.markdown(nb, nb.place(0), nb.description)}')
-        origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)})'
+        repository = self.cfg.git_url.removeprefix('https://github.com/')
+        colab = f'https://colab.research.google.com/github/{repository}/blob/{self.cfg.branch}/{nb.name}'
+        raw = f'https://raw.githubusercontent.com/{repository}/{self.cfg.branch}/{nb.name}'
+        origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)}) · [open in Colab]({colab}) · [download]({raw})'
         if nb.module:
             origin = f'Module: `{self.cfg.lib_name}.{nb.module}`. ' + origin
         return '\n\n'.join([*lines, f'{{.origin}}\n{origin}'])
@@ -107,19 +136,23 @@ class Converter:
             data = out.get('data', {})
             if NOISE.match(''.join(data.get('text/html', ''))): continue
             picture = any(kind.startswith('image/') for kind in data)
+            if 'image/svg+xml' in data: data['image/svg+xml'] = figures.inked(''.join(data['image/svg+xml']))
             if picture or REPR.match(''.join(data.get('text/plain', ''))): data.pop('text/plain', None)
             if 'text/html' in data: data['text/html'] = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
             if 'text/markdown' in data: data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
             if data or out.output_type == 'stream': yield out
 
-    def picture(self, place, alt, outputs):
-        "How the figure among the `outputs` of a cell, if there is one, is to be shown; it needs the text `alt`."
-        pictures = [o.data for o in outputs if any(kind.startswith('image/') for kind in o.get('data', {}))]
+    def picture(self, place, option, outputs):
+        "How the figure among the `outputs` of a cell with this `option`, if there is one, is to be shown; it needs a text."
+        alt = option.get('fig-alt')
+        pictures = [o for o in outputs if any(kind.startswith('image/') for kind in o.get('data', {}))]
         if alt and not pictures: self.problems.add(place, 'describes a figure, but stores none; execute it')
         if not pictures: return {}
         if len(pictures) > 1: self.problems.add(place, f'shows {len(pictures)} figures; give each a cell and a text of its own')
         if not alt: self.problems.add(place, 'shows a figure without alternative text; begin the cell with #| fig-alt: "What is to be seen"')
-        return dict(alt=str(alt)) | (dict(classes='wide') if png_width(pictures[0]) > WIDE else {})
+        width = figures.width(pictures[0])
+        classes = ['wide']*(width > WIDE) + ['same-colours']*(option.get('fig-dark') == 'same')
+        return dict(alt=str(alt)) | (dict(width=f'{width}px') if width else {}) | (dict(classes=' '.join(classes)) if classes else {})
 
     def code(self, nb, cell):
         "A code cell with its outputs, as far as its options let it show; None if nothing is left."
@@ -129,25 +162,46 @@ class Converter:
         outputs = [] if 'output' in off else list(self.outputs(nb, cell))
         tags = ['remove-input']*('echo' in off) + ['hide-input']*(option.get('code-fold') is True)
         if not source and not outputs: return
-        metadata = dict(tags=tags, mystnb=dict(image=self.picture(cell.place, option.get('fig-alt'), outputs)))
+        metadata = dict(tags=tags, mystnb=dict(image=self.picture(cell.place, option, outputs)))
         return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
 
+    def entries(self, nb, found, level, folded=True):
+        "The reference entries of what exported cells hold, each with its place; their code is there `folded`, or not at all."
+        for o, place in found:
+            if isinstance(o, api.Definition):
+                yield api.entry(o, level, lambda text: self.markdown(nb, o.place, text), self.source, folded), place
+            elif folded: yield api.rest(o), place
+
+    def exported(self, nb, cell): return [(o, cell.place) for o in self.library.cells.get((nb.name, cell.place.cell), [])]
+
     def cells(self, nb):
-        "Every cell of a page with the place it comes from."
-        level = 1
+        """Every cell of a page with the place it comes from.
+
+        Definitions stand where their cells are. On a page with the heading "## Reference" those before it stand right
+        under it, so that the lesson above shows only code that is marked with `#| exports`.
+        """
+        level, waiting = 1, [] if any(headed(cell) for cell in nb.shown) else None
         yield self.top(nb), nb.place(0)
         for cell in nb.shown:
             if cell.cell_type == 'markdown':
                 headings = rewrite(cell.source, fence=lambda piece: '')
                 level = ([level] + [len(o) for o in re.findall(r'^(#+) ', headings, re.M)])[-1]
                 yield self.markdown(nb, cell.place, cell.source), cell.place
-            elif shown := re.match(r'show_doc\(([\w.]+)', cell.source):
-                if not (o := self.found.get(shown[1])):
-                    self.problems.add(getattr(cell, 'place', None) or nb.place(0), f'show_doc({shown[1]}): no notebook exports that')
-                    continue
-                yield api.entry(o, self.found, 2 if level == 1 else 3, lambda text: self.markdown(nb, o.place, text), self.source), o.place
-                level = max(level, 2)
-            elif cell.source and (made := self.code(nb, cell)): yield made, cell.place
+                if waiting is not None and headed(cell):
+                    for found, folded in waiting: yield from self.entries(nb, found, 3, folded)
+                    waiting = None
+                continue
+            if api.exported(nb.cells[cell.place.cell]):
+                shown = 'exports' in cell.directives_
+                if waiting is None:
+                    found = self.exported(nb, cell)
+                    yield from self.entries(nb, found, 2 if level == 1 else 3, not shown)
+                    if any(isinstance(o, api.Definition) for o, _ in found): level = max(level, 2)
+                else: waiting.append((self.exported(nb, cell), not shown))
+                if not shown: continue
+            if cell.source and (made := self.code(nb, cell)): yield made, cell.place
+        if nb is self.bibliography.notebook:
+            yield f'## Citing this library\n\n```bibtex\n{project_bibtex(self.cfg)}\n```', nb.place(0)
 
     def page(self, nb):
         "The notebook for MyST-NB, and the place that each of its cells comes from."

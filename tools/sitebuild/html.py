@@ -1,14 +1,39 @@
 "Make finished pages lighter, and look through them for whatever does not lead anywhere."
 import re
+from html import escape, unescape
 from html.parser import HTMLParser
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 
+from .citations import anchor as slug
+
 PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')  # names, punctuation and blanks: in the colour of the text
 
-def lighten(site):
-    "Take the marks that change nothing out of the code on all pages of the folder `site`, a quarter of their size."
-    for page in site.rglob('*.html'): page.write_text(PLAIN.sub(r'\1', page.read_text()))
+TABLE = re.compile(r'<table[^>]*>.*?</table>', re.S)
+
+def finish(site):
+    "Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims usable."
+    for page in site.rglob('*.html'): page.write_text(TABLE.sub(ledger, PLAIN.sub(r'\1', page.read_text())))
+
+def words(html): return ' '.join(unescape(re.sub('<[^>]+>', '', html)).split())
+
+def ledger(found):
+    """A table of claims with a place for every claim, and cells that know the head of their column; others stay.
+
+    A table of claims is one with a column "verdict", and a first column that begins with "claim".
+    """
+    labels = [words(o) for o in re.findall(r'<th[^>]*>(.*?)</th>', found[0], re.S)]
+    if 'verdict' not in labels or not labels[0].startswith('claim'): return found[0]
+    def row(line):
+        cells = iter(labels)
+        label = lambda cell: f'<td data-label="{escape(next(cells))}">'
+        shown = re.sub('<td>', label, line[2])
+        name = slug(words(line[2].partition('</strong>')[0]))
+        verdict = words(re.findall(r'<td>(.*?)</td>', line[2], re.S)[labels.index('verdict')]).partition(';')[0]
+        link = f'<a class="headerlink" href="#claim-{name}" title="Link to this claim">¶</a></strong>'
+        return f'<tr{line[1]} id="claim-{name}" data-verdict="{escape(verdict)}">{shown.replace("</strong>", link, 1)}</tr>'
+    head, mark, body = found[0].partition('<tbody>')
+    return head.replace('class="', 'class="ledger ', 1) + mark + re.sub(r'<tr([^>]*)>(.*?)</tr>', row, body, flags=re.S)
 
 class Page(HTMLParser):
     "The ids of a page, and what it points to."

@@ -9,10 +9,11 @@ from nbdev import processors as nbdev_processors
 from nbdev.frontmatter import FrontmatterProc
 from nbdev.process import NBProcessor, extract_directives
 
-# What nbdev does to a notebook on its way to Quarto, except for running cells and preparing Quarto's syntax.
-PROCESSORS = [FrontmatterProc] + [getattr(nbdev_processors, name) for name in '''populate_language add_show_docs
-    strip_ansi hide_line filter_stream_ rm_header_dash rm_export ai_magics clean_magics hide_ mv_exports
-    strip_hidden_metadata'''.split()]
+# What nbdev does to a notebook on its way to Quarto, except for running cells, preparing Quarto's syntax, and
+# documenting definitions, which it would list from last to first.
+PROCESSORS = [FrontmatterProc] + [getattr(nbdev_processors, name) for name in '''populate_language strip_ansi
+    hide_line filter_stream_ rm_header_dash ai_magics clean_magics hide_ strip_hidden_metadata'''.split()]
+UNSHOWN = {'default_exp', 'exporti'}  # cells that are for nbdev alone
 OPTION = re.compile(r'^#\|\s*([\w-]+)\s*:\s*(.*)$')
 
 class Problems(list):
@@ -86,5 +87,5 @@ def load(path, nbs, root, problems):
     processed.process()
     front = stored.frontmatter_
     nb.title, nb.description = front.get('title', path.stem), front.get('description', '')
-    nb.shown = [cell for cell in stored.cells if cell.cell_type != 'raw']
+    nb.shown = [cell for cell in stored.cells if cell.cell_type != 'raw' and not UNSHOWN & getattr(cell, 'directives_', {}).keys()]
     return nb

@@ -1,0 +1,50 @@
+"Figures as notebooks store them, made light; tools/run_nbs.py stores them so, and the site shows them."
+import base64, io, re
+
+from PIL import Image
+
+GREY, INK = '#6b7280', '#1f2328'  # What nbs/_site/matplotlibrc writes and draws in, and what the site shows by day
+HEAVY = 40_000  # Characters; an SVG with more of them, of a figure with many points, weighs more than its pixels
+NUMBER = re.compile(r'-?\d+\.\d{3,}')
+
+def light_png(picture):
+    "The PNG `picture` (base64) with a palette of 256 colours, a third of its size."
+    image = Image.open(io.BytesIO(base64.b64decode(picture)))
+    if image.mode == 'P': return picture  # done before
+    method = Image.Quantize.FASTOCTREE if image.mode == 'RGBA' else Image.Quantize.MAXCOVERAGE
+    file = io.BytesIO()
+    image.quantize(256, method, dither=Image.Dither.NONE).save(file, 'PNG', optimize=True)
+    return base64.b64encode(file.getvalue()).decode() + '\n'
+
+def light_svg(picture):
+    "The SVG `picture` without what no reader sees: its date and origin, and decimals of a hundredth of a point."
+    picture = re.sub(r'<metadata>.*?</metadata>\s*', '', picture, flags=re.S)
+    head, mark, body = picture.partition('<g ')
+    rounded = lambda found: f'{float(found[0]):.2f}'.rstrip('0').rstrip('.')
+    shown = re.sub(r'(?<=[\s"(,MLQCzHV])' + NUMBER.pattern, rounded, body)
+    return head + mark + shown
+
+def lighten(output):
+    "Keep one light picture of those in the `output` of a cell: the drawing, or, where that is heavy, the pixels."
+    data = output.get('data', {})
+    output.get('metadata', {}).pop('needs_background', None)
+    if 'image/svg+xml' in data:
+        data['image/svg+xml'] = light_svg(''.join(data['image/svg+xml']))
+        heavy = len(data['image/svg+xml']) > HEAVY
+        data.pop('image/svg+xml' if heavy and 'image/png' in data else 'image/png', None)
+    if 'image/png' in data: data['image/png'] = light_png(''.join(data['image/png']))
+    else: output.get('metadata', {}).pop('image/png', None)
+
+def inked(picture):
+    "The SVG `picture` as the site shows it by day."
+    return picture.replace(GREY, INK)
+
+def width(output):
+    "The width in CSS pixels of the picture in the `output` of a cell; 0 if there is none whose width is known."
+    data = output.get('data', {})
+    if svg := data.get('image/svg+xml'):
+        found = re.search(r'<svg\b[^>]*?\swidth="([\d.]+)(pt|px)?"', ''.join(svg), re.S)
+        return round(float(found[1])*(4/3 if found[2] == 'pt' else 1)) if found else 0
+    if 'image/png' not in data: return 0
+    if shown := output.get('metadata', {}).get('image/png', {}).get('width'): return shown  # twice the pixels
+    return int.from_bytes(base64.b64decode(''.join(data['image/png'])[:64])[16:20], 'big')
