@@ -90,9 +90,11 @@ def only_letters(
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #386a9fca
 Whole = namedtuple('Whole', 'build matrices') # Its class, and has it recurrence encoding matrices?
+
 # Names of models, which always carry their state
 whole_models = {'xl': Whole(TransformerXL, False), 'rsa-xl': Whole(TransformerXL, True),
                 'brt': Whole(BlockRecurrentLM, False), 'rsa-brt': Whole(BlockRecurrentLM, True)}
+
 # Attentions whose state does not grow with the text
 bounded_states = 'linear','local','retention','gated_linear','relative','rsa_relative'
 
@@ -103,7 +105,8 @@ def whole_model(
     "Build a Transformer-XL or a Block-Recurrent Transformer"
     build,matrices = whole_models[name]
     sizes = n_symbols(cfg),cfg.d_model,cfg.n_layers,cfg.n_heads,cfg.mem_len or cfg.seq_len
-    options,published = dict(dropout=cfg.dropout),rsa_xl_enwik8()
+    options = dict(dropout=cfg.dropout)
+    published = rsa_xl_enwik8()
     rem = dict(heads=published['heads'], init_mu=published['init_mu'])
     if build is BlockRecurrentLM:
         options |= dict(recurrent=(-min(3, cfg.n_layers),), qk_scale=8.)
@@ -111,6 +114,7 @@ def whole_model(
     elif matrices: options |= dict(attention=published['attention'], **rem)
     return build(*sizes, **options)
 
+# %% ../../nbs/70_papers/01_charlm.ipynb #dbca0413
 def charlm_model(
     cfg:CharLMConfig, # Settings
     attention:str, # One of `cfg.attention`
@@ -160,6 +164,7 @@ def heldout_bits(
     with model.memory(cfg.eval_mem_len or cfg.mem_len or cfg.seq_len):
         return evaluate_bits(model, part, cfg.seq_len, carry=True)
 
+# %% ../../nbs/70_papers/01_charlm.ipynb #63e4da2c
 def other_form(
     cfg:CharLMConfig, # Settings
     model:LM, # Of a run
@@ -183,6 +188,7 @@ def floors(
     return dict(uniform=math.log2(vocab_sz), unigram=unigram_bits(text.valid),
                 bigram=bigram_bits(text.valid))
 
+# %% ../../nbs/70_papers/01_charlm.ipynb #8a7e94c0
 def train_charlm(
     cfg:CharLMConfig, # Settings
     attention:str, # One of `cfg.attention`
@@ -191,7 +197,8 @@ def train_charlm(
     "Train and evaluate one model"
     seed_everything(seed)
     text,name = load_text(cfg)
-    model,whole = charlm_model(cfg, attention),whole_models.get(attention)
+    model = charlm_model(cfg, attention)
+    whole = whole_models.get(attention)
     dls = text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=4, device=cfg.device,
                    vocab_sz=model.vocab_sz)
     floor = unigram_bits(text.train)*math.log(2)
@@ -241,6 +248,7 @@ def run_charlm(
     print(f'\nRuns and picture: {path.parent}')
     return runs
 
+# %% ../../nbs/70_papers/01_charlm.ipynb #5f5a1cc2
 def check_charlm(cfg):
     "Refuse settings that cannot be run, before the first step"
     check_int('sample', cfg.sample, minimum=0); check_int('seq_len', cfg.seq_len, minimum=2)
@@ -280,6 +288,7 @@ def bits_table(
     for name,bits in runs[0]['floors'].items(): table.loc[f'{name} entropy'] = f'{bits:.3f}',''
     return table
 
+# %% ../../nbs/70_papers/01_charlm.ipynb #a75d9cd5
 def plot_charlm(
     runs:Runs, # On one text
 )->plt.Figure:

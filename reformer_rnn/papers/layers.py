@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from ..core import check_choice,check_int,state_nbytes
+from ..core import check_choice,state_nbytes
 from ..attention.layer import attention_layers
 from ..models.lm import LM
 from ..runs.experiment import Experiment
@@ -62,6 +62,7 @@ def state_after(
     for ids in torch.zeros(1, n, dtype=torch.long).split(piece, 1): _,state = model.step(ids, state)
     return state
 
+# %% ../../nbs/70_papers/03_layers.ipynb #bba1ac07
 @torch.no_grad()
 def time_layer_tokens(
     cfg:LayersSpeedConfig, # Settings
@@ -95,18 +96,17 @@ def time_layer_training(
     rows = [dict(name=name, n=n, **seconds[name,n].row) for name,n in pairs]
     return [row | dict(tokens_per_second=cfg.tokens/row['median']) for row in rows]
 
+# %% ../../nbs/70_papers/03_layers.ipynb #41f77ea2
 def run_layers_speed(
     cfg:LayersSpeedConfig, # Settings
 )->dict: # What is stored
     "Measure all layers, and store one JSON file"
-    for name in ('tokens','d_model','n_layers','n_heads','window'):
-        check_int(name, getattr(cfg, name))
+    cfg.check()
     recurrent = [name for name,layer in attention_layers.items() if layer.recurrent]
     for name in cfg.layers: check_choice('layers', name, recurrent)
     for n in cfg.lengths:
-        if cfg.tokens%check_int('length', n):
+        if cfg.tokens%n:
             raise ValueError(f'{cfg.tokens} tokens a step cannot be cut into sequences of {n}')
-    cfg.check()
     with quiet_machine(cfg.threads):
         torch.manual_seed(cfg.seed)
         found = store_measured(cfg, 'layers_speed', file='layers', tokens=time_layer_tokens(cfg),

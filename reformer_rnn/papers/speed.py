@@ -94,7 +94,8 @@ def time_tokens(
     cfg:SpeedConfig, # Settings
 )->list: # One dict for each position and attention: seconds and bytes of state
     "Time one step of a language model at every position"
-    rows,hashed = [],dict(n_hashes=cfg.n_hashes, bucket_size=cfg.bucket_size)
+    rows = []
+    hashed = dict(n_hashes=cfg.n_hashes, bucket_size=cfg.bucket_size)
     token = torch.zeros(1, 1, dtype=torch.long)
     for name in ('softmax','lsh','local','relative','rsa','linear'):
         model = LM(256, cfg.n_heads*cfg.d_head, 2, cfg.n_heads, name, max_len=max(cfg.positions)+1,
@@ -111,9 +112,8 @@ def run_speed(
     cfg:SpeedConfig, # Settings
 )->dict: # What is stored
     "Measure training, memory and generation, and store one JSON file"
-    for name in ('n_heads','d_head','n_hashes'): check_int(name, getattr(cfg, name))
-    for n in (*cfg.lengths,*cfg.positions): check_int('length', n, minimum=2)
     cfg.check()
+    for n in (*cfg.lengths,*cfg.positions): check_int('length', n, minimum=2)
     with quiet_machine(cfg.threads):
         return store_measured(cfg, 'speed', tokens=time_tokens(cfg), training=time_training(cfg),
                               memory=measure_memory(cfg))

@@ -22,7 +22,7 @@ def stuck(runs):
 
 def row(rows, **where):
     "The row of a benchmark that has these values"
-    return next(o for o in rows if all(o[name]==value for name,value in where.items()))
+    return next(o for o in rows if where.items()<=o.items())
 
 def kept_by_depth(runs):
     "What 12 reversible layers keep for the backward pass, divided by what 2 keep"
@@ -39,6 +39,7 @@ def hashed_over_full(runs, n=8192):
     "Time of four rounds of hashing divided by that of full attention"
     return layer_ratio(runs, ('lsh-4',n), ('full',n))
 
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #e8bc0faf
 def hashed_growth(runs):
     "Time of a step at the longest length divided by that at the shortest, tokens held fixed"
     lengths = [o['n'] for o in runs[0]['layers']]

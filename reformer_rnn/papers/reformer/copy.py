@@ -8,10 +8,10 @@ __all__ = ['copy_experiment', 'FORMS', 'CopyConfig', 'copy_model', 'copy_data', 
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #ddc8eafb
 from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 from fastai.learner import Learner
 
 from ...core import check_int,seed_everything
@@ -21,7 +21,6 @@ from ...models.names import evaluation_forms,parse_attention
 from ...training.guards import WarnAtFloor
 from ...training.learner import copy_learner
 from ...runs.experiment import Experiment
-from ...runs.interval import share_of
 from ...runs.read import Runs,shown
 from ...runs.record import save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all
@@ -64,6 +63,7 @@ def copy_data(
     n_train = cfg.epoch_steps*cfg.bs
     return copy_dls(cfg.length, cfg.vocab_sz, cfg.bs, n_train, cfg.n_valid, seed, cfg.device)
 
+# %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #fa3c42a7
 def evaluate_forms(
     learn:Learner, # After training
     cfg:CopyConfig, # Settings
@@ -138,7 +138,8 @@ def plot_copy(
 )->plt.Figure:
     "Loss and accuracy of all runs, and the table as a heat map"
     fig,axs = plt.subplots(1, 3, figsize=(12,3.7), layout='constrained', width_ratios=(3,3,4))
-    floor,steps = runs[0]['chance'],runs[0]['config']['epoch_steps']
+    floor = runs[0]['chance']
+    steps = runs[0]['config']['epoch_steps']
     levels = {'valid_loss': floor['loss'], 'masked_accuracy': floor['accuracy']}
     for ax,(metric,level) in zip(axs, levels.items()):
         runs.plot(f'epochs.{metric}', ax, marker='.')
@@ -150,15 +151,19 @@ def plot_copy(
     plot_accuracies(axs[2], runs)
     return fig
 
+# %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #9e5b715d
 def plot_accuracies(ax, runs):
     "Draw the mean accuracies as a heat map; empty where the weights do not fit"
-    forms,models = list(accuracy_columns(runs)),runs.by('attention')
-    rows = [[accuracy(own, form) for form in forms] for own in models.values()]
-    ax.imshow([[m.value if m else nan for m in row] for row in rows], vmin=0, vmax=1, aspect='auto')
-    for i,row in enumerate(rows):
-        for j,m in enumerate(row):
-            if not m: continue
-            color = 'black' if m.value>.6 else 'white'
-            ax.text(j, i, f'{100*m.value:.1f}', ha='center', va='center', color=color, fontsize=9)
+    forms = list(accuracy_columns(runs))
+    models = runs.by('attention')
+    image = np.full((len(models),len(forms)), np.nan)
+    for i,own in enumerate(models.values()):
+        for j,form in enumerate(forms):
+            found = accuracy(own, form)
+            if not found: continue
+            image[i,j] = a = 100*found.value
+            color = 'black' if a>60 else 'white'
+            ax.text(j, i, f'{a:.1f}', ha='center', va='center', color=color, fontsize=9)
+    ax.imshow(image, vmin=0, vmax=100, aspect='auto')
     ax.set(title='accuracy in %', xlabel='evaluated with', ylabel='trained with')
     ax.set_xticks(range(len(forms)), forms); ax.set_yticks(range(len(models)), models)

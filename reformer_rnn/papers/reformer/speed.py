@@ -84,11 +84,13 @@ def measure_layers(
         rows += [dict(name=name, n=n, **row) for name,row in found.items()]
     return rows
 
+# %% ../../../nbs/70_papers/10_reformer/04_speed.ipynb #ff0ee053
 def measure_depth(
     cfg:ReformerSpeedConfig, # Settings
 )->list: # One dict for each depth and kind of stack
     "Measure models of growing depth"
-    rows,ids = [],torch.randint(0, 256, (1,cfg.depth_len))
+    rows = []
+    ids = torch.randint(0, 256, (1,cfg.depth_len))
     hashed = dict(n_hashes=2, bucket_size=cfg.bucket_size, max_len=cfg.depth_len)
     for depth in cfg.depths:
         def model(reversible):
