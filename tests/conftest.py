@@ -33,8 +33,10 @@ def borrowing_venv(folder):
 @pytest.fixture(scope='session')
 def wheel(tmp_path_factory):
     "The wheel of this project, built from a copy so that the build leaves nothing here."
-    copy, dist = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('dist')
-    for name in 'setup.py settings.ini pyproject.toml MANIFEST.in README.md LICENSE'.split(): shutil.copy(ROOT/name, copy)
+    copy = tmp_path_factory.mktemp('source')
+    dist = tmp_path_factory.mktemp('dist')
+    for name in 'setup.py settings.ini pyproject.toml MANIFEST.in README.md LICENSE'.split():
+        shutil.copy(ROOT/name, copy)
     shutil.copytree(ROOT/'reformer_rnn', copy/'reformer_rnn', ignore=shutil.ignore_patterns('__pycache__'))
     run(sys.executable, '-m', 'pip', 'wheel', '-q', '--no-deps', '--no-build-isolation', '-w', dist, copy)
     return next(dist.glob('*.whl'))

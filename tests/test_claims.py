@@ -4,7 +4,8 @@ import json
 from conftest import ROOT
 
 from reformer_rnn.runs.claim import Results
-from reformer_rnn.ledger.ledger import STORED, UPDATE, claims, commands_markdown, counts_markdown, ledger, ledger_changes, source_markdown
+from reformer_rnn.ledger.ledger import (
+    STORED,UPDATE,claims,commands_markdown,counts_markdown,ledger,ledger_changes,source_markdown)
 
 RESULTS = Results(ROOT/'nbs')
 ROWS = ledger(RESULTS)
@@ -18,11 +19,13 @@ def test_ledger():
 def shown(name):
     "The Markdown that a notebook shows."
     cells = json.loads((ROOT/'nbs'/name).read_text())['cells']
-    return [''.join(o['data']['text/markdown']) for c in cells for o in c.get('outputs', []) if 'text/markdown' in o.get('data', {})]
+    return [''.join(o['data']['text/markdown']) for c in cells
+            for o in c.get('outputs', []) if 'text/markdown' in o.get('data', {})]
 
 def check(name, text):
     differing = sorted(set(text.splitlines()) - set('\n'.join(shown(name)).splitlines()))
-    assert text in shown(name), '\n'.join([f'nbs/{name} does not show:', *differing, f'run: python tools/run_nbs.py nbs/{name}'])
+    assert text in shown(name), '\n'.join([f'nbs/{name} does not show:', *differing,
+                                           f'run: python tools/run_nbs.py nbs/{name}'])
 
 def test_page():
     "Tables and commands of the page, and the table of the front page."

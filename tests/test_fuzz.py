@@ -1,7 +1,7 @@
 """Damaged input gets an error of a promised type that names what is wrong: the file, or the argument.
 
-300 random damages of files, folders, checkpoints, records, tables, series, states and masks, the same in every run. None may be
-accepted, and none may end in an error that Python or PyTorch raises by itself.
+300 random damages of files, folders, checkpoints, records, tables, series, states and masks, the same in every run.
+None may be accepted, and none may end in an error that Python or PyTorch raises by itself.
 """
 import json, random
 
@@ -44,7 +44,8 @@ def forged(rng, folder):
     "A checkpoint with other content and right checksums: an entry that no version writes lies somewhere in it."
     path = write_checkpoint(folder/'checkpoints', 3, TREE)
     manifest = json.loads((path/'manifest.json').read_text())
-    wrong = rng.choice(({}, {'other': 1}, {'tensor': 't99'}, {'floats': 3}, {'dict': 3}, {'tuple': 1}, {'dict': [[[], 1]]},
+    wrong = rng.choice(({}, {'other': 1}, {'tensor': 't99'}, {'floats': 3}, {'dict': 3}, {'tuple': 1},
+                        {'dict': [[[], 1]]},
                         {'named': ['os', 'system'], 'items': []}))
     if rng.random() < .2: manifest['tensors'] = rng.choice((None, [], {}, 'x', {'bytes': 1}))
     else: manifest['content'] = [1, [wrong]]
@@ -82,7 +83,8 @@ def table(rng, folder):
 def scaler(rng, folder):
     "A column that cannot be standardised."
     values = torch.randn(20, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(rng.randrange(99)))
-    k, power = rng.randrange(3), rng.randrange(40, 300)
+    k = rng.randrange(3)
+    power = rng.randrange(40, 300)
     size = rng.choice((0., float('inf'), float('nan'), 10.**power, 10.**-power))
     values[:, k] = values[:, k]*size
     return lambda: Scaler(values, ('a', 'b', 'c')), "'" + 'abc'[k] + "'"
@@ -127,7 +129,8 @@ def inputs(rng, folder):
     mask = rng.choice((torch.ones(2, 5), *(torch.ones(o, dtype=torch.bool) for o in ((2, 6), (3, 5), (2, 5, 5)))))
     number = rng.choice((0, -1, 1.5, True, '3', None, float('nan'), np.float32(2)))
     return rng.choice(((lambda: check_qkv(q, wrong, q), 'k'), (lambda: check_mask(mask, (2, 2, 5, 5)), 'mask'),
-                       (lambda: softmax_attention(q, q, q, mask=mask), 'mask'), (lambda: check_int('n_heads', number), 'n_heads')))
+                       (lambda: softmax_attention(q, q, q, mask=mask), 'mask'),
+                       (lambda: check_int('n_heads', number), 'n_heads')))
 
 def layers(rng, folder):
     "A mask that does not fit, or inputs that are none, for any registered layer."
@@ -141,7 +144,8 @@ def layers(rng, folder):
 
 def states(rng, folder):
     "A state of another batch, for any registered layer that carries one."
-    name, n = rng.choice([o for o in LAYERS if o in STATEFUL]), rng.choice((1, 3, 4))
+    name = rng.choice([o for o in LAYERS if o in STATEFUL])
+    n = rng.choice((1, 3, 4))
     layer = make_layer(name)
     state = layer(torch.randn(2, 8, 16))[1]
     return lambda: layer(torch.randn(n, 8, 16), state=state), ''
@@ -164,7 +168,8 @@ KINDS = checkpoint, forged, record, table, scaler, documents, lines, text, input
 
 @pytest.mark.parametrize('kind', KINDS, ids=lambda o: o.__name__)
 def test_refused(kind, tmp_path):
-    problems, n = [], 30 if kind in (checkpoint, record, table) else 27
+    problems = []
+    n = 30 if kind in (checkpoint, record, table) else 27
     for i in range(n):
         rng = random.Random(f'{kind.__name__} {i}')
         f, named = kind(rng, tmp_path)

@@ -1,11 +1,12 @@
-"The base of the GPT-2 experiments is never half of one run and half of another, and a broken package is named as what it is."
+"The base of the GPT-2 experiments is never half of one run and half of another; a broken package is named."
 import json, os, shutil, signal, subprocess, sys, time
 
 import pytest
 
 from reformer_rnn.core import file_checksum
 
-TINY = dict(data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2, base_steps=24, base_bs=2, checkpoint_steps=7)
+TINY = dict(data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2, base_steps=24,
+            base_bs=2, checkpoint_steps=7)
 
 def fork(folder, **changes):
     "Make the base in a process of its own; its number."
@@ -40,7 +41,8 @@ def made(folder):
     "What training has left behind, without times."
     record = json.loads((folder/'base'/'base.json').read_text())
     names = sorted(o.name for o in folder.iterdir() if o.name != 'log.txt')
-    return names, file_checksum(folder/'base'/'model.safetensors'), record['fingerprint'], record['steps']['train_loss'], record['config']
+    return (names, file_checksum(folder/'base'/'model.safetensors'), record['fingerprint'],
+            record['steps']['train_loss'], record['config'])
 
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='forks')
 @pytest.mark.parametrize('older', [False, True])
@@ -58,8 +60,10 @@ def test_a_broken_torchvision_is_named(tmp_path):
     pytest.importorskip('transformers')
     (tmp_path/'torchvision').mkdir(); (tmp_path/'torchvision-0.1.dist-info').mkdir()
     (tmp_path/'torchvision'/'__init__.py').write_text('raise RuntimeError("operator torchvision::nms does not exist")')
-    (tmp_path/'torchvision-0.1.dist-info'/'METADATA').write_text('Metadata-Version: 2.1\nName: torchvision\nVersion: 0.1\n')
-    code = f'import sys; sys.path.insert(0, {str(tmp_path)!r}); from reformer_rnn.models.gpt2 import byte_gpt2; byte_gpt2()'
+    (tmp_path/'torchvision-0.1.dist-info'/'METADATA').write_text('Metadata-Version: 2.1\nName: torchvision\nVersion: '
+                                                                 '0.1\n')
+    code = (f'import sys; sys.path.insert(0, {str(tmp_path)!r}); from reformer_rnn.models.gpt2 import byte_gpt2; '
+            f'byte_gpt2()')
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith('ImportError: ') and 'torchvision::nms' in last and 'pip install' not in last

@@ -27,8 +27,11 @@ def train(kind, folder):
     learn, record = make(kind), RunRecord(every=1)
     with learn.no_bar(), learn.no_logging():
         learn.fit_one_cycle(3, 1e-2, cbs=[record, Checkpoint(folder, every_steps=2)])
-    rec, steps, tensors = learn.recorder, record.record['steps'], {}
-    end = [learn.model.state_dict(), [dict(learn.opt.state[p]) for p in learn.model.parameters()], rec.losses, rec.values, dict(rec.hps),
+    rec = learn.recorder
+    steps = record.record['steps']
+    tensors = {}
+    end = [learn.model.state_dict(), [dict(learn.opt.state[p]) for p in learn.model.parameters()], rec.losses,
+           rec.values, dict(rec.hps),
            steps['step'], steps['train_loss'], steps['lr'], learn.throughput.tokens, random_states(learn.model)]
     sha = hashlib.sha256(json.dumps(pack(end, tensors)).encode())
     for o in tensors.values(): sha.update(repr(o.dtype).encode() + o.contiguous().flatten().numpy().tobytes())
@@ -63,7 +66,8 @@ def written_since(folder, start):
     except FileNotFoundError: return False
 
 def kill_once(kind, folder, seconds, writing):
-    """Start or go on, and kill after so many seconds, or at the first moment after that in which a checkpoint is being written.
+    """Start or go on, and kill after so many seconds, or at the first moment after that in which a checkpoint is
+    being written.
 
     Gives whether it was killed, and whether it was writing.
     """
@@ -88,16 +92,20 @@ def main(kind, n_kills, seed):
         expected = json.loads((Path(temporary)/'whole'/'end.json').read_text())
         attempt = 0
         while kills < n_kills:  # a training that is over is followed by another one
-            folder, over = Path(temporary)/f'killed-{attempt}', False
+            folder = Path(temporary)/f'killed-{attempt}'
+            over = False
             attempt += 1
             while kills < n_kills and not over:
                 writing = kills % 2 == 0
                 killed, in_the_middle = kill_once(kind, folder, rng.uniform(0, .6*seconds), writing)
-                over, kills, in_writing = not killed, kills + killed, in_writing + (killed and in_the_middle)
+                over = not killed
+                kills = kills + killed
+                in_writing = in_writing + (killed and in_the_middle)
             whole(kind, folder)
             end = json.loads((folder/'end.json').read_text())
             assert end == expected, (end, expected, (folder/'log.txt').read_text())
-    print(f'{kind}: {kills} kills, {in_writing} of them in the middle of writing, {attempt} trainings of {expected["steps"]} steps, all with the same end')
+    print(f'{kind}: {kills} kills, {in_writing} of them in the middle of writing, {attempt} trainings of '
+          f'{expected["steps"]} steps, all with the same end')
     assert in_writing
 
 @pytest.mark.parametrize('kind', ['copy', 'text'])
@@ -114,11 +122,13 @@ def test_many_kills(kind):
 def command(folder, *options):
     "The command line of a small experiment."
     sizes = '--n-bytes 20000 --d-model 16 --n-heads 2 --seq-len 32 --bs 4 --carry --epochs 1 --sample 4'
-    return [sys.executable, '-c', 'from reformer_rnn.ledger.command import main; main()', 'charlm', *sizes.split(), '--results', str(folder), *options]
+    return [sys.executable, '-c', 'from reformer_rnn.ledger.command import main; main()', 'charlm', *sizes.split(),
+            '--results', str(folder), *options]
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 def test_command_stops_and_resumes(tmp_path):
-    started = [subprocess.Popen(command(tmp_path/o), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for o in ('whole', 'stopped')]
+    started = [subprocess.Popen(command(tmp_path/o), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+               for o in ('whole', 'stopped')]
     records = tmp_path/'stopped'/'linear-seed0.checkpoints'
     while not records.exists(): time.sleep(.01); assert started[1].poll() is None, started[1].communicate()
     time.sleep(.3)

@@ -15,7 +15,9 @@ NOT_PINNED = re.compile('nvidia-.*|cuda-.*|triton')
 @pytest.fixture(scope='module')
 def needed():
     "The installed packages that the project with its tools needs, directly or not, by name."
-    seen, found, todo = set(), {}, [Requirement('reformer_rnn[dev]')]
+    seen = set()
+    found = {}
+    todo = [Requirement('reformer_rnn[dev]')]
     while todo:
         asked = todo.pop()
         name = canonicalize_name(asked.name)
@@ -25,7 +27,8 @@ def needed():
         except PackageNotFoundError: continue  # torchvision, where check_env.py removed it
         for line in found[name].requires or []:
             below = Requirement(line)
-            if below.marker is None or any(below.marker.evaluate({'extra': o}) for o in ('', *asked.extras)): todo.append(below)
+            if below.marker is None or any(below.marker.evaluate({'extra': o}) for o in ('', *asked.extras)):
+                todo.append(below)
     del found['reformer-rnn']
     return found
 

@@ -11,19 +11,30 @@ from reformer_rnn.runs.experiment import commands, find_experiment
 from reformer_rnn.runs import record
 from reformer_rnn.training.checkpoints import Stopped
 
-TINY = {  # Command, perhaps with what is stopped: settings of a run of a second or two, and the step after which it is stopped
-    'copy': (dict(attention=('lsh-2',), length=16, vocab_sz=16, bucket_size=4, d_model=16, n_heads=2, epochs=2, epoch_steps=4, bs=4, n_valid=8), 6),
-    'linear_copy': (dict(attention=('linear',), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16, epochs=2, epoch_steps=4, bs=4, n_valid=8), 6),
-    'charlm': (dict(attention=('rsa-xl',), n_bytes=6000, d_model=16, n_layers=1, seq_len=32, bs=4, epochs=2, dropout=.1, sample=4), 50),
-    'forecast': (dict(attention=('rsa-informer',), data='synthetic', seeds=(0,), horizon=12, seq_len=24, d_model=16, n_heads=4, d_ff=16, e_layers=1,
+# Command, perhaps with what is stopped: settings of a run of a second or two, and the step after which it is stopped
+TINY = {
+    'copy': (dict(attention=('lsh-2',), length=16, vocab_sz=16, bucket_size=4, d_model=16, n_heads=2, epochs=2,
+                  epoch_steps=4, bs=4, n_valid=8), 6),
+    'linear_copy': (dict(attention=('linear',), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16, epochs=2,
+                         epoch_steps=4, bs=4, n_valid=8), 6),
+    'charlm': (dict(attention=('rsa-xl',), n_bytes=6000, d_model=16, n_layers=1, seq_len=32, bs=4, epochs=2,
+                    dropout=.1, sample=4), 50),
+    'forecast': (dict(attention=('rsa-informer',), data='synthetic', seeds=(0,), horizon=12, seq_len=24, d_model=16,
+                      n_heads=4, d_ff=16, e_layers=1,
                       rem='0,1,1,0,1,1', bs=256, epochs=3, shuffle=True), 9),
-    'digits': (dict(attention=('linear',), d_model=8, n_layers=1, n_heads=2, bs=256, epochs=2, n_samples=1, n_completions=1), 6),
-    'recall': (dict(attention=('fixed:skip',), seeds=(0,), lengths=(16, 24), unseen=(), epoch_steps=6, n_valid=8, d_model=16, n_heads=2, d_ff=16, window=4, n_states=4, bs=4), 8),
-    'doclm': (dict(attention=('Rec:fixed:skip',), tokens=3*20*4*32, epochs=3, d_model=16, n_layers=3, n_heads=2, window=8, seq_len=32, bs=4, dropout=.1), 27),
-    'gpt2_base': (dict(data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2, base_steps=24, base_bs=2), 9),
-    'gpt2': (dict(attention=('glr',), seeds=(0,), data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2, base_steps=4, base_bs=2,
+    'digits': (dict(attention=('linear',), d_model=8, n_layers=1, n_heads=2, bs=256, epochs=2, n_samples=1,
+                    n_completions=1), 6),
+    'recall': (dict(attention=('fixed:skip',), seeds=(0,), lengths=(16, 24), unseen=(), epoch_steps=6, n_valid=8,
+                    d_model=16, n_heads=2, d_ff=16, window=4, n_states=4, bs=4), 8),
+    'doclm': (dict(attention=('Rec:fixed:skip',), tokens=3*20*4*32, epochs=3, d_model=16, n_layers=3, n_heads=2,
+                   window=8, seq_len=32, bs=4, dropout=.1), 27),
+    'gpt2_base': (dict(data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2,
+                       base_steps=24, base_bs=2), 9),
+    'gpt2': (dict(attention=('glr',), seeds=(0,), data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2,
+                  window=8, m=2, base_steps=4, base_bs=2,
                   train_bytes=1500, page_bytes=400, test_bytes=200, windows=2, bs=2, epochs=2), 70),
-    'gpt2_recall': (dict(attention=('kv',), seeds=(0,), window=8, d_model=16, n_layers=1, n_heads=2, m=2, base_steps=5, epochs=2, steps=8, bs=4, between=1,
+    'gpt2_recall': (dict(attention=('kv',), seeds=(0,), window=8, d_model=16, n_layers=1, n_heads=2, m=2, base_steps=5,
+                         epochs=2, steps=8, bs=4, between=1,
                          test_between=(0,), n_test=64), 12),
 }
 TINY['gpt2_recall, while its base learns'] = TINY['gpt2_recall'][0], 3
@@ -55,7 +66,8 @@ def test_resumes(name, tmp_path, small_documents):
     name = name.partition(',')[0]
     if name == 'doclm': settings = dict(settings, data=small_documents)
     cfg = find_experiment(name).settings(**settings, **places(name, tmp_path/'whole'))
-    whole, stopped = train(name, cfg), replace(cfg, **places(name, tmp_path/'stopped'))
+    whole = train(name, cfg)
+    stopped = replace(cfg, **places(name, tmp_path/'stopped'))
     assert len(whole['epochs']['epoch']) > 1, 'too short to be stopped in the second epoch'
     with pytest.raises(Stopped, match=f'after step {step}'): train(name, stopped, step)
     with pytest.raises(ValueError, match='not finished'): train(name, stopped)

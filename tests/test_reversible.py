@@ -13,9 +13,12 @@ from reformer_rnn.blocks.reversible import ReversibleStack
 from reformer_rnn.blocks.transformer import Block
 torch.set_num_threads(1)
 depth,reversible = int(sys.argv[1]),sys.argv[2]=='True'
-stack = ReversibleStack((Block(LSHAttention(256, 4, max_len=2048), dropout=.1, ff_chunks=4) for _ in range(depth)), reversible)
+def block(): return Block(LSHAttention(256, 4, max_len=2048), dropout=.1, ff_chunks=4)
+stack = ReversibleStack((block() for _ in range(depth)), reversible)
 for p in stack.parameters(): p.grad = torch.zeros_like(p) # weights and their gradients are no activations
-def mark(name): return next(int(l.split()[1]) for l in Path('/proc/self/status').read_text().splitlines() if l.startswith(name+':'))
+def mark(name):
+    lines = Path('/proc/self/status').read_text().splitlines()
+    return next(int(l.split()[1]) for l in lines if l.startswith(name+':'))
 def step(n): stack(torch.randn(1, n, 256), keep_states=False)[0].square().mean().backward()
 step(64) # what is allocated once
 Path('/proc/self/clear_refs').write_text('5') # forget the peak
@@ -27,7 +30,8 @@ print(mark('VmHWM')-before-sum(p.nbytes for p in stack.parameters() if reversibl
 @pytest.mark.skipif(not Path('/proc/self/clear_refs').exists(), reason='peak memory is read from Linux')
 def test_peak_memory_does_not_grow_with_depth():
     # By default glibc keeps freed blocks of up to 32 MB, and the gaps between them count as memory in use.
-    measure = lambda n, r: float(run('env', 'MALLOC_MMAP_THRESHOLD_=65536', sys.executable, '-c', PEAK, n, r).split()[-1])
+    measure = lambda n, r: float(run('env', 'MALLOC_MMAP_THRESHOLD_=65536', sys.executable, '-c', PEAK, n,
+                                     r).split()[-1])
     peak = {(n, r): measure(n, r) for n, r in ((2, True), (12, True), (2, False))}
     assert peak[12, True] < 1.15*peak[2, True], peak
     assert peak[12, True] < peak[2, False], peak

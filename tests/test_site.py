@@ -14,7 +14,8 @@ from find_browser import ADVICE, find
 from sitebuild import agreement
 
 DOCS = ROOT/'docs'
-FORWARDS = {p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.html') if 'http-equiv="refresh"' in p.read_text()[:600]}
+FORWARDS = {p.relative_to(DOCS).as_posix()
+            for p in DOCS.rglob('*.html') if 'http-equiv="refresh"' in p.read_text()[:600]}
 PAGES = sorted({p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.html')} - FORWARDS)
 MB = 2**20
 EXPORT = Path(sys.executable).with_name('nbdev_export')
@@ -28,7 +29,8 @@ def test_size():
 
 # The reference, beside the package as Python imports it
 
-KINDS = {inspect.Parameter.VAR_POSITIONAL: '*', inspect.Parameter.VAR_KEYWORD: '**', inspect.Parameter.KEYWORD_ONLY: 'by name'}
+KINDS = {inspect.Parameter.VAR_POSITIONAL: '*', inspect.Parameter.VAR_KEYWORD: '**',
+         inspect.Parameter.KEYWORD_ONLY: 'by name'}
 
 def imported(key):
     "The module and the object that an entry is about, and the class that holds it, if one does."
@@ -119,10 +121,12 @@ def visit(browser):
     def visit(address, **options):
         contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
-        page.on('console', lambda message: complaints.append(message.text) if message.type in ('error', 'warning') else None)
+        page.on('console', lambda message: complaints.append(message.text) if message.type in ('error', 'warning')
+                else None)
         page.on('pageerror', lambda error: complaints.append(str(error)))
         page.on('requestfailed', failed)
-        page.on('response', lambda answer: complaints.append(f'{answer.status}: {answer.url}') if answer.status >= 400 else None)
+        page.on('response', lambda answer: complaints.append(f'{answer.status}: {answer.url}') if answer.status >= 400
+                else None)
         def local(route):
             if urlsplit(route.request.url).hostname in (None, '', '127.0.0.1'): return route.continue_()
             complaints.append(f'left the machine: {route.request.url}')
@@ -136,17 +140,23 @@ def visit(browser):
 
 PROSE = '''() => { const copy = document.body.cloneNode(true);
     copy.querySelectorAll('pre, code, script, math').forEach(o => o.remove()); return copy.textContent }'''
-# What reaches beyond the window although nothing around it scrolls. The theme clips, so the page's own width says nothing.
-STICKING_OUT = '''() => { const scrolls = o => o.matches('.content *') && (/auto|scroll/.test(getComputedStyle(o).overflowX) || scrolls(o.parentElement));
-    return [...document.querySelectorAll('.content *')].filter(o => o.getBoundingClientRect().right > innerWidth + 1 && o.getClientRects().length
+# What reaches beyond the window although nothing around it scrolls. The theme clips, so the page's own width says
+# nothing.
+STICKING_OUT = '''() => {
+    const may = o => /auto|scroll/.test(getComputedStyle(o).overflowX);
+    const scrolls = o => o.matches('.content *') && (may(o) || scrolls(o.parentElement));
+    return [...document.querySelectorAll('.content *')].filter(o =>
+        o.getBoundingClientRect().right > innerWidth + 1 && o.getClientRects().length
         && !o.closest('.toc-drawer, math') && !scrolls(o.parentElement)).map(o => o.outerHTML.slice(0, 150)) }'''
 
 # Blocks of code that scroll: those in sight, for what is folded has no size.
 SCROLLING = '''() => { const wide = o => o.scrollWidth > o.clientWidth + 1;
-    return [...document.querySelectorAll('.cell_input pre, [class*=highlight-]:not(.highlight-myst-ansi, .highlight-none) pre')]
+    return [...document.querySelectorAll(
+        '.cell_input pre, [class*=highlight-]:not(.highlight-myst-ansi, .highlight-none) pre')]
         .filter(o => o.offsetParent && (wide(o) || wide(o.parentElement))).map(o => o.innerText.slice(0, 150)) }'''
 CURRENT = '''() => { const place = document.querySelector('.menu .current-page').getBoundingClientRect();
-    return document.querySelectorAll('.menu details[open]').length == 1 && place.height > 0 && place.top >= 0 && place.bottom <= innerHeight }'''
+    return document.querySelectorAll('.menu details[open]').length == 1 && place.height > 0
+        && place.top >= 0 && place.bottom <= innerHeight }'''
 
 @pytest.mark.parametrize('name', PAGES)
 def test_page(visit, name):
@@ -165,7 +175,8 @@ def test_page(visit, name):
     for source, alt, loaded in images:
         assert loaded, f'{source} did not load'
         assert alt, f'{source} has no alternative text'
-    weight = path.stat().st_size + sum((DOCS/'_images'/source.rpartition('/')[2]).stat().st_size for source in {o[0] for o in images})
+    weight = path.stat().st_size + sum((DOCS/'_images'/source.rpartition('/')[2]).stat().st_size
+                                       for source in {o[0] for o in images})
     assert weight <= MB
 
     for target in page.evaluate('[...document.querySelectorAll("a[href]")].map(o => o.href)'):
@@ -173,13 +184,15 @@ def test_page(visit, name):
         if url.scheme != 'file': continue
         file = DOCS/unquote(url.path)
         assert file.is_file() and file.is_relative_to(DOCS), f'{target} leads nowhere'
-        assert not url.fragment or f'id="{unquote(url.fragment)}"' in file.read_text(), f'{target} leads to no place on that page'
+        there = not url.fragment or f'id="{unquote(url.fragment)}"' in file.read_text()
+        assert there, f'{target} leads to no place on that page'
 
     page.set_viewport_size(dict(width=390, height=800))
     assert page.evaluate(SCROLLING) == []
     assert page.evaluate('document.documentElement.scrollWidth') <= 390
     assert page.evaluate(STICKING_OUT) == []
-    assert page.evaluate('[...document.querySelectorAll("img.wide")].every(o => o.width > 600)'), 'a wide figure has shrunk'
+    wide = '[...document.querySelectorAll("img.wide")].every(o => o.width > 600)'
+    assert page.evaluate(wide), 'a wide figure has shrunk'
 
 @pytest.mark.parametrize('served', [False, True])
 def test_search(visit, server, served):
@@ -196,7 +209,8 @@ def test_search(visit, server, served):
 def test_theme(visit, scheme):
     page = visit((DOCS/'attention'/'softmax.html').as_uri(), color_scheme=scheme)
     brightness = lambda what, key: page.evaluate(
-        f'getComputedStyle(document.querySelector("{what}")).{key}.match(/[0-9.]+/g).slice(0, 3).reduce((a, b) => a + +b, 0)')
+        f'getComputedStyle(document.querySelector("{what}")).{key}.match(/[0-9.]+/g).slice(0, 3).reduce((a, b) => a + '
+        f'+b, 0)')
     seen = {brightness('body', 'backgroundColor') > 382}
     assert seen == {scheme == 'light'}
     for _ in range(2):
@@ -219,7 +233,8 @@ def test_copy_button(visit, server):
 
 def test_next_leads_through_all_pages(visit):
     "The front page leads to what to read, and from there the next links pass every page once."
-    page, seen = visit((DOCS/'index.html').as_uri()), ['index.html']
+    page = visit((DOCS/'index.html').as_uri())
+    seen = ['index.html']
     while (following := page.locator('a.next-page')).count():
         page.goto(following.evaluate('o => o.href'))
         seen.append(page.url.removeprefix(DOCS.as_uri() + '/'))
@@ -292,7 +307,9 @@ name = "Last"
 pages = ["bibliography"]
 '''
 
-def figure(source): return cell('code', source, dict(output_type='display_data', metadata={}, data={'image/png': PICTURE, 'text/plain': '<Figure>'}))
+def figure(source):
+    return cell('code', source, dict(output_type='display_data', metadata={},
+                                     data={'image/png': PICTURE, 'text/plain': '<Figure>'}))
 
 @pytest.fixture
 def project(tmp_path):
@@ -304,10 +321,13 @@ def project(tmp_path):
     (nbs/'_site'/'moved.toml').write_text('"old/place" = "part/one"')
     (nbs/'10_part').mkdir()
     title = lambda name: cell('markdown', f'# {name}\n\n> A page.')
-    write_notebook(nbs/'index.ipynb', title('Front'), cell('markdown', 'See [one](10_part/01_one.ipynb#a-heading) and `one`.'))
+    write_notebook(nbs/'index.ipynb', title('Front'),
+                   cell('markdown', 'See [one](10_part/01_one.ipynb#a-heading) and `one`.'))
     write_notebook(nbs/'01_reading.ipynb', title('Reading'))
-    write_notebook(nbs/'98_bibliography.ipynb', title('Papers'), cell('markdown', '1. **Kitaev et al. 2020.** Nikita Kitaev. *Reformer.*'))
-    write_notebook(nbs/'10_part'/'01_one.ipynb', title('One'), cell('code', '#| default_exp part.one'), cell('code', MODULE),
+    write_notebook(nbs/'98_bibliography.ipynb', title('Papers'),
+                   cell('markdown', '1. **Kitaev et al. 2020.** Nikita Kitaev. *Reformer.*'))
+    write_notebook(nbs/'10_part'/'01_one.ipynb', title('One'), cell('code', '#| default_exp part.one'),
+                   cell('code', MODULE),
                    cell('markdown', '## A heading\n\n$$x$$\n\nTold by Kitaev et al. (2020).'), figure('#| fig-alt: "A: dot"\nplot()'),
                    cell('code', '#| hide\nsecret()'), cell('code', '#| echo: false\nunseen()', stream('seen')),
                    cell('code', '#| exports\ndef shown():\n    "Show"'))
@@ -325,13 +345,16 @@ def test_small_site(project):
 
     page = (project/'docs'/'part'/'one.html').read_text()
     assert 'secret' not in page and 'unseen' not in page and 'seen' in page and 'alt="A: dot"' in page
-    assert '<span class="k">' in page and '<span class="n">' not in page, 'marks without a colour of their own are taken out'
-    for text in ('id="one"', 'id="two.three"', 'A number', 'Its sum', 'reformer_rnn/part/one.py#L', 'bibliography.html#kitaev-et-al-2020'):
+    assert ('<span class="k">' in page
+            and '<span class="n">' not in page), 'marks without a colour of their own are taken out'
+    for text in ('id="one"', 'id="two.three"', 'A number', 'Its sum', 'reformer_rnn/part/one.py#L',
+                 'bibliography.html#kitaev-et-al-2020'):
         assert text in page, text
     assert 'href="part/one.html#one"' in (project/'docs'/'index.html').read_text()
     assert 'part/one.html#cite-kitaev-et-al-2020-2' in (project/'docs'/'bibliography.html').read_text()
 
-    order = [page.index(text) for text in ('data-api="part.one:one"', 'data-api="part.one:Two"', 'data-api="part.one:Two.three"', 'data-api="part.one:shown"')]
+    order = [page.index(text) for text in ('data-api="part.one:one"', 'data-api="part.one:Two"',
+                                           'data-api="part.one:Two.three"', 'data-api="part.one:shown"')]
     assert order == sorted(order)
     assert page.count('<details class="api-code">') == 2, 'code that is not shown is there, folded'
     assert '<meta name="description" content="A page.">' in page and 'og:image' in page and 'open in Colab' in page
@@ -345,12 +368,14 @@ def test_small_site(project):
     assert checked.returncode == 1 and 'not in step' in checked.stderr and 'index.html' in checked.stderr
 
 FAULTS = {
-    'an error': (cell('code', 'boom()', dict(output_type='error', ename='E', evalue='', traceback=[])), 'stores an error'),
+    'an error': (cell('code', 'boom()', dict(output_type='error', ename='E', evalue='', traceback=[])),
+                 'stores an error'),
     'a broken link': (cell('markdown', 'See [two](02_two.ipynb).'), '02_two.ipynb, which does not exist'),
     'a broken anchor': (cell('markdown', 'See [two](01_one.ipynb#nowhere).'), 'nowhere'),
     'a missing image': (cell('markdown', '![A dot](dot.png)'), 'dot.png, which does not exist'),
     'an image without text': (cell('markdown', '![](dot.png)'), 'no alternative text'),
-    'an unknown paper': (cell('markdown', 'So said Nobody et al. 2019.'), '"Nobody et al. 2019", which nbs/98_bibliography.ipynb does not list'),
+    'an unknown paper': (cell('markdown', 'So said Nobody et al. 2019.'),
+                         '"Nobody et al. 2019", which nbs/98_bibliography.ipynb does not list'),
     'no docstring': (cell('code', '#| export\ndef two(): pass'), '`two` is exported without a docstring'),
     'half a docstring': (cell('code', '#| export\ndef two(a, # A\n    b,\n):\n    "Two"'), 'not b'),
     'a figure without text': (figure('plot()'), 'without alternative text'),
@@ -358,8 +383,10 @@ FAULTS = {
     'no text': (figure('#| fig-alt:\nplot()'), 'an empty fig-alt'),
     'an empty text': (figure('#| fig-alt: ""\nplot()'), 'without alternative text'),
     'a text that is not YAML': (figure('#| fig-alt: left: right\nplot()'), 'double quotes'),
-    'a name of two modules': (cell('markdown', 'Said by `twice`.'), '`twice` is defined in part.three and part.two; say which'),
-    'a name defined twice': (cell('code', '#| export\ndef one():\n    "Again"'), '`one` is defined in nbs/10_part/01_one.ipynb, cell 2'),
+    'a name of two modules': (cell('markdown', 'Said by `twice`.'),
+                              '`twice` is defined in part.three and part.two; say which'),
+    'a name defined twice': (cell('code', '#| export\ndef one():\n    "Again"'),
+                             '`one` is defined in nbs/10_part/01_one.ipynb, cell 2'),
     'a formula that stays TeX': (cell('markdown', r'So $\nosuchthing x$.'), 'cannot convert'),
     'raw HTML that leads nowhere': (cell('markdown', '<a href="nowhere.html">there</a>'), 'nowhere.html leads nowhere'),
 }
@@ -372,7 +399,8 @@ def test_reference_collects_definitions(project):
     run(EXPORT, cwd=project)
     assert tool('build_docs.py', project).returncode == 0
     page = (project/'docs'/'part'/'one.html').read_text()
-    texts = ['id="a-heading"', 'cell_input', 'id="reference"', 'All of it.', 'part.one:one"', 'part.one:shown"', 'id="helpers"', 'LIMIT', 'part.one:helper"']
+    texts = ['id="a-heading"', 'cell_input', 'id="reference"', 'All of it.', 'part.one:one"', 'part.one:shown"',
+             'id="helpers"', 'LIMIT', 'part.one:helper"']
     places = [page.index(text) for text in texts]
     assert places == sorted(places)
     assert page.count('Show') == 2, 'what is shown in the lesson is shown once, and named in the reference'
@@ -387,7 +415,8 @@ def test_menu_names_every_page_once(project, menu, message):
     assert built.returncode == 1 and message in built.stderr
 
 @pytest.mark.parametrize('table, message', [
-    ('"part/one" = "reading"', 'part/one is a page of today'), ('"old/place" = "nowhere"', 'leads to nowhere, which no notebook gives')])
+    ('"part/one" = "reading"', 'part/one is a page of today'),
+    ('"old/place" = "nowhere"', 'leads to nowhere, which no notebook gives')])
 def test_moves_lead_somewhere(project, table, message):
     (project/'nbs'/'_site'/'moved.toml').write_text(table)
     built = tool('build_docs.py', project)
@@ -399,7 +428,9 @@ def test_links_to_moved_pages_are_named(project, link):
     notebook = json.loads(path.read_text())
     write_notebook(path, *notebook['cells'], cell('markdown', f'See [it]({link}).'))
     built = tool('build_docs.py', project)
-    assert built.returncode == 1 and 'has moved to ' in built.stderr and f'nbs/10_part/01_one.ipynb, cell {len(notebook["cells"])}' in built.stderr
+    assert built.returncode == 1
+    assert 'has moved to ' in built.stderr
+    assert f'nbs/10_part/01_one.ipynb, cell {len(notebook["cells"])}' in built.stderr
 
 def test_moves_are_proposed(project):
     git = lambda *args: run('git', '-c', 'user.name=n', '-c', 'user.email=e@e', *args, cwd=project)
@@ -415,7 +446,8 @@ def test_faults_are_named(project, fault):
     if fault == 'a name of two modules':
         for name in 'two', 'three':
             write_notebook(project/'nbs'/'10_part'/f'0_{name}.ipynb', cell('markdown', f'# {name}\n\n> A page.'),
-                           cell('code', f'#| default_exp part.{name}'), cell('code', '#| export\ndef twice():\n    "Again"'))
+                           cell('code', f'#| default_exp part.{name}'),
+                           cell('code', '#| export\ndef twice():\n    "Again"'))
     path = project/'nbs'/'10_part'/'01_one.ipynb'
     notebook = json.loads(path.read_text())
     number = len(notebook['cells'])
@@ -439,7 +471,8 @@ def test_signature_of_another_is_named(project, before, after, message):
 def test_wrong_order_is_named(project):
     module = project/'reformer_rnn'/'part'/'one.py'
     text = module.read_text()
-    first, second = text.index('def one('), text.index('class Two:')
+    first = text.index('def one(')
+    second = text.index('class Two:')
     end = text.index('# %%', second)
     module.write_text(text[:first] + text[second:end] + text[first:second] + text[end:])
     built = tool('build_docs.py', project)
@@ -449,4 +482,5 @@ def test_wrong_order_is_named(project):
 def test_uncited_paper_is_named(project):
     write_notebook(project/'nbs'/'98_bibliography.ipynb', cell('markdown', '# P\n\n> A page.'),
                    cell('markdown', '1. **Kitaev et al. 2020.** Reformer.\n1. **Zeno 2000.** On motion.'))
-    assert 'nbs/98_bibliography.ipynb, cell 1' in (said := tool('build_docs.py', project).stderr) and 'no notebook cites "Zeno 2000"' in said
+    assert 'nbs/98_bibliography.ipynb, cell 1' in (said := tool('build_docs.py', project).stderr)
+    assert 'no notebook cites "Zeno 2000"' in said

@@ -74,19 +74,23 @@ def test_run_nbs_stores_light_pictures(project):
     (project/'nbs'/'_site').mkdir()
     shutil.copy(ROOT/'nbs'/'_site'/'matplotlibrc', project/'nbs'/'_site')
     path = project/'nbs'/'01_run.ipynb'
-    write_notebook(path, cell('code', 'from PIL import Image\nImage.linear_gradient("L").convert("RGB")'), cell('code', 'Image.new("RGBA", (9,9))'),
-                   cell('code', 'import matplotlib.pyplot as plt\nplt.plot([1,3,2]);'), cell('code', 'import random\nplt.plot([random.Random(i).random() for i in range(9000)]);'))
+    write_notebook(path, cell('code', 'from PIL import Image\nImage.linear_gradient("L").convert("RGB")'),
+                   cell('code', 'Image.new("RGBA", (9,9))'),
+                   cell('code', 'import matplotlib.pyplot as plt\nplt.plot([1,3,2]);'),
+                   cell('code', 'import random\nplt.plot([random.Random(i).random() for i in range(9000)]);'))
     stored = lambda: [cell['outputs'][-1] for cell in json.loads(path.read_text())['cells']]
     picture = lambda output: Image.open(io.BytesIO(base64.b64decode(output['data']['image/png'])))
     assert tool('run_nbs.py', project, path).returncode == 0
     gradient, transparent, drawing, heavy = stored()
     assert picture(gradient).mode == 'P' and picture(transparent).convert('RGBA').getextrema()[3] == (0, 0)
-    difference = max(abs(a - b) for a, b in zip(picture(gradient).convert('L').tobytes(), Image.linear_gradient('L').tobytes()))
+    difference = max(abs(a - b) for a,
+                     b in zip(picture(gradient).convert('L').tobytes(), Image.linear_gradient('L').tobytes()))
     assert difference <= 4, 'a picture has other colours'
     svg = ''.join(drawing['data']['image/svg+xml'])
     assert 'image/png' not in drawing['data'] and len(svg) < 20_000 and '#6b7280' in svg and 'metadata' not in svg
     assert 'image/svg+xml' not in heavy['data'], 'a drawing of very many points weighs more than its pixels'
-    assert picture(heavy).width in (2*heavy['metadata']['image/png']['width'], 2*heavy['metadata']['image/png']['width'] + 1)
+    assert picture(heavy).width in (2*heavy['metadata']['image/png']['width'],
+                                    2*heavy['metadata']['image/png']['width'] + 1)
     assert picture(heavy).convert('RGBA').getpixel((0, 0))[3] == 0, 'the figure has a paper of its own'
     before = path.read_bytes()
     assert tool('run_nbs.py', project, path).returncode == 0
@@ -128,15 +132,18 @@ printed
     assert 'images/readme_2.svg' in tool('make_readme.py', project, '--check').stderr, 'a picture of yesterday stays'
 
 def test_check_env_removes_a_torchvision_that_does_not_load(tmp_path):
-    source, python = tmp_path/'source', tmp_path/'venv'/'bin'/'python'
+    source = tmp_path/'source'
+    python = tmp_path/'venv'/'bin'/'python'
     source.mkdir()
     (source/'torchvision.py').write_text('raise RuntimeError("operator torchvision::nms does not exist")')
-    (source/'setup.py').write_text('from setuptools import setup\nsetup(name="torchvision", py_modules=["torchvision"])')
+    (source/'setup.py').write_text('from setuptools import setup\nsetup(name="torchvision", '
+                                   'py_modules=["torchvision"])')
     run(sys.executable, '-m', 'pip', 'wheel', '-q', '--no-deps', '--no-build-isolation', '-w', tmp_path, source)
     venv.create(tmp_path/'venv', with_pip=True)
     run(python, '-m', 'pip', 'install', '-q', '--no-index', next(tmp_path.glob('*.whl')))
 
-    check = lambda *args: subprocess.run([python, ROOT/'tools'/'check_env.py', 'json', *args], capture_output=True, text=True)
+    check = lambda *args: subprocess.run([python, ROOT/'tools'/'check_env.py', 'json', *args], capture_output=True,
+                                         text=True)
     assert 'torchvision does not load' in check().stderr
     assert 'Removed it' in check('--repair').stdout
     assert check().returncode == 0
@@ -153,20 +160,26 @@ def site(tmp_path):
     info.mkdir()
     (site/'small.py').write_text('one = 1\n')
     (info/'METADATA').write_text('Metadata-Version: 2.1\nName: small\nVersion: 1.0\n')
-    (info/'RECORD').write_text('small.py,sha256=x,8\nsmall-1.0.dist-info/METADATA,,\n__pycache__/small.cpython-311.pyc,,\nsmall-1.0.dist-info/RECORD,,\n')
+    compiled = '__pycache__/small.cpython-311.pyc,,'
+    listed = 'small.py,sha256=x,8', 'small-1.0.dist-info/METADATA,,', compiled, 'small-1.0.dist-info/RECORD,,'
+    (info/'RECORD').write_text(''.join(line + '\n' for line in listed))
     return site
 
 def mend(site):
     "What `check_env.py --mend` says in the environment of `site`, and its exit code."
-    ran = subprocess.run([site.parents[2]/'bin'/'python', ROOT/'tools'/'check_env.py', '--mend'], capture_output=True, text=True)
+    ran = subprocess.run([site.parents[2]/'bin'/'python', ROOT/'tools'/'check_env.py', '--mend'], capture_output=True,
+                         text=True)
     assert not ran.stderr, ran.stderr
     return ran.stdout, ran.returncode
 
 DAMAGE = {  # What a killed pip leaves: (file, new content or None for none, what is said)
-    'no list of files': ('small-1.0.dist-info/RECORD', None, 'No such file'), 'empty list': ('small-1.0.dist-info/RECORD', '', 'RECORD is cut off'),
-    'half a list': ('small-1.0.dist-info/RECORD', 'small.py,sha', 'RECORD is cut off'), 'no metadata': ('small-1.0.dist-info/METADATA', None, 'No such file'),
+    'no list of files': ('small-1.0.dist-info/RECORD', None, 'No such file'),
+    'empty list': ('small-1.0.dist-info/RECORD', '', 'RECORD is cut off'),
+    'half a list': ('small-1.0.dist-info/RECORD', 'small.py,sha', 'RECORD is cut off'),
+    'no metadata': ('small-1.0.dist-info/METADATA', None, 'No such file'),
     'half the metadata': ('small-1.0.dist-info/METADATA', 'Metadata-Version: 2.1\nNam', 'METADATA is cut off'),
-    'a file is missing': ('small.py', None, 'small.py is missing'), 'half a file': ('small.py', 'one', 'small.py is cut off')}
+    'a file is missing': ('small.py', None, 'small.py is missing'),
+    'half a file': ('small.py', 'one', 'small.py is cut off')}
 
 @pytest.mark.parametrize('kind', DAMAGE)
 def test_check_env_mends_what_a_killed_pip_leaves(site, kind):

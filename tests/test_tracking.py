@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 EXPERIMENTS = {
-    'copy': dict(attention=('softmax',), seeds=(0,), length=16, vocab_sz=16, d_model=16, n_heads=2, epochs=1, epoch_steps=4, bs=4, n_valid=8),
-    'linear_copy': dict(attention=('linear',), seeds=(0,), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16, epochs=1, epoch_steps=4,
+    'copy': dict(attention=('softmax',), seeds=(0,), length=16, vocab_sz=16, d_model=16, n_heads=2, epochs=1,
+                 epoch_steps=4, bs=4, n_valid=8),
+    'linear_copy': dict(attention=('linear',), seeds=(0,), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16,
+                        epochs=1, epoch_steps=4,
                         bs=4, n_valid=8),
 }
 
@@ -23,7 +25,8 @@ def server(status):
             self.send_response(status); self.send_header('Content-Length', '0'); self.end_headers()
         do_GET = do_PUT = do_POST
         def log_message(self, *args): pass
-    made, over = ThreadingHTTPServer(('127.0.0.1', 0), Handler), threading.Event()
+    made = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+    over = threading.Event()
     made.daemon_threads = True
     threading.Thread(target=made.serve_forever, daemon=True).start()
     try: yield f'http://127.0.0.1:{made.server_port}'
@@ -34,7 +37,8 @@ def no_home(tmp):
     (tmp/'home').touch()
     return str(tmp/'home')
 
-KEY, ONLINE = 'x'*40, {'WANDB_MODE': 'online'}
+KEY = 'x'*40
+ONLINE = {'WANDB_MODE': 'online'}
 SITUATIONS = {  # Name: (status of a server, None for silence, or no server; `folder -> environment`; what is said)
     'disabled': ('', lambda tmp: {'WANDB_MODE': 'disabled'}, 'WANDB_MODE=disabled'),
     'offline': ('', lambda tmp: {'WANDB_MODE': 'offline'}, None),
@@ -111,10 +115,12 @@ def main():
     for situation in SITUATIONS:
         cells = []
         for experiment in EXPERIMENTS:
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp: said, waited, kept = train(experiment, Path(tmp), situation)
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
+                said, waited, kept = train(experiment, Path(tmp), situation)
             written, longest = written + 1, max(longest, waited)
             cells.append(f'waited {waited:.1f} s, {"kept" if kept else "not kept"}')
-        print(f'{situation:<30}' + ''.join(f'{o:>24}' for o in cells) + '  ' + said.partition('Weights & Biases: ')[2].partition('. ')[0][:90], flush=True)
+        print(f'{situation:<30}' + ''.join(f'{o:>24}' for o in cells) + '  '
+              + said.partition('Weights & Biases: ')[2].partition('. ')[0][:90], flush=True)
     print(f'{written} records of {len(SITUATIONS)*len(EXPERIMENTS)} written; the longest wait {longest:.1f} s')
 
 if __name__ == '__main__': main()

@@ -24,7 +24,8 @@ WARNING = re.compile(r'^(?P<path>.+?\.ipynb):(?P<line>\d+): (?:WARNING|ERROR): (
 
 def stop(problems):
     "End with the list of problems, if there are any."
-    if problems: sys.exit('\n'.join(dict.fromkeys(problems)) + f'\n{len(set(problems))} problems; docs/ is left as it was')
+    if problems:
+        sys.exit('\n'.join(dict.fromkeys(problems)) + f'\n{len(set(problems))} problems; docs/ is left as it was')
 
 def know(menu, notebooks, cfg):
     "What the templates of the site need to know of its pages."
@@ -39,7 +40,8 @@ def write_sources(notebooks, menu, converter, cfg, folder):
     "Write all that Sphinx reads into `folder`; give the places from which the cells of each page come."
     shutil.copytree(cfg.nbs_path/'_site', folder, dirs_exist_ok=True)
     (folder/'site.json').write_text(json.dumps(know(menu, notebooks, cfg)))
-    contents, places = '\n\n'.join(toctree(part) for part in menu), {}
+    contents = '\n\n'.join(toctree(part) for part in menu)
+    places = {}
     for nb in sorted(notebooks, key=lambda nb: nb.page == PAPERS):  # the list of papers names whoever cites them
         page, places[nb.page] = converter.page(nb)
         if nb.page == FRONT: page['cells'].append(markdown_cell(contents) | dict(id='contents'))
@@ -72,20 +74,24 @@ def sphinx(source, target, cfg, places, problems):
 
 def build(cfg, folder):
     "Build the site in `folder` and give its place; stop with a list if something is wrong with the notebooks."
-    problems, root, nbs = Problems(), cfg.config_path.resolve(), cfg.nbs_path.resolve()
+    problems = Problems()
+    root = cfg.config_path.resolve()
+    nbs = cfg.nbs_path.resolve()
     notebooks = [load(p.resolve(), nbs, root, problems) for p in sorted(nbglob(as_path=True))]
     pages = {nb.page: nb for nb in notebooks}
     for name in (FRONT, FIRST, PAPERS):
         if name not in pages: problems.append(f'no notebook gives the page {name}.html')
     for nb in notebooks:
-        if pages[nb.page] is not nb: problems.append(f'{nb.name} and {pages[nb.page].name} both give the page {nb.page}.html')
+        if pages[nb.page] is not nb:
+            problems.append(f'{nb.name} and {pages[nb.page].name} both give the page {nb.page}.html')
     stop(problems)
 
     menu = parts(nbs, notebooks, FRONT, problems)
     old = moved(nbs, notebooks, problems)
     stop(problems)
     bibliography = Bibliography(pages[PAPERS], problems)
-    library, package = api.Library(notebooks, problems), agreement.Package(cfg.lib_path)
+    library = api.Library(notebooks, problems)
+    package = agreement.Package(cfg.lib_path)
     converter = Converter(notebooks, library, package, bibliography, old, cfg, problems)
     source, site = folder/'source', folder/'site'
     places = write_sources(notebooks, menu, converter, cfg, source)
@@ -110,9 +116,11 @@ def build(cfg, folder):
 def renamed(commit, cfg):
     "Lines for nbs/_site/moved.toml: the pages whose notebooks were renamed since `commit`."
     nbs = cfg.nbs_path.resolve()
-    listed = subprocess.run(['git', 'diff', '-M40%', '--diff-filter=R', '--name-status', '-z', commit, '--', '.'], cwd=nbs,
+    listed = subprocess.run(['git', 'diff', '-M40%', '--diff-filter=R', '--name-status', '-z', commit, '--', '.'],
+                            cwd=nbs,
                             capture_output=True, text=True, check=True).stdout.split('\0')
-    root = subprocess.run(['git', 'rev-parse', '--show-prefix'], cwd=nbs, capture_output=True, text=True, check=True).stdout.strip()
+    root = subprocess.run(['git', 'rev-parse', '--show-prefix'], cwd=nbs, capture_output=True, text=True,
+                          check=True).stdout.strip()
     page = lambda name: page_name(Path(name).relative_to(root))
     pairs = [(page(old), page(new)) for old, new in zip(listed[1::3], listed[2::3]) if new.endswith('.ipynb')]
     return sorted(f'"{old}" = "{new}"' for old, new in pairs if old != new)
@@ -120,13 +128,16 @@ def renamed(commit, cfg):
 def differences(site, docs):
     "The files that the two folders do not share byte for byte."
     names = lambda folder: {p.relative_to(folder).as_posix() for p in folder.rglob('*') if p.is_file()}
-    same = lambda name: (site/name).is_file() and (docs/name).is_file() and (site/name).read_bytes() == (docs/name).read_bytes()
+    def same(name):
+        ours, theirs = site/name, docs/name
+        return ours.is_file() and theirs.is_file() and ours.read_bytes() == theirs.read_bytes()
     return sorted(name for name in names(site) | names(docs) if not same(name))
 
 if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--check', action='store_true', help='only say whether docs/ is in step')
-    parser.add_argument('--moved', metavar='COMMIT', help='only print what nbs/_site/moved.toml needs for what was renamed since')
+    parser.add_argument('--moved', metavar='COMMIT',
+                        help='only print what nbs/_site/moved.toml needs for what was renamed since')
     parser.add_argument('--out', type=Path, help='build into this folder instead of docs/')
     args = parser.parse_args()
 
@@ -137,7 +148,8 @@ if __name__ == '__main__':
         site = build(cfg, Path(folder).resolve())
         changed = differences(site, docs)
         if args.check and changed:
-            sys.exit(f'docs/ is not in step with the notebooks; run `make docs`: {len(changed)} files differ, {", ".join(changed[:8])}')
+            sys.exit(f'docs/ is not in step with the notebooks; run `make docs`: {len(changed)} files differ, '
+                     f'{", ".join(changed[:8])}')
         if changed:
             shutil.rmtree(docs, ignore_errors=True)
             shutil.copytree(site, docs)

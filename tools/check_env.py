@@ -35,7 +35,8 @@ def damage(info):
     try:
         head = (info/'METADATA').read_text(encoding='utf-8').splitlines()
         rows = list(csv.reader((info/'RECORD').read_text(encoding='utf-8').splitlines()))
-    except (OSError, ValueError, csv.Error) as e: return f'{getattr(e, "filename", None) or info}: {getattr(e, "strerror", None) or e}'
+    except (OSError, ValueError, csv.Error) as e: return (f'{getattr(e, "filename", None) or info}: '
+                                                          f'{getattr(e, "strerror", None) or e}')
     if not all(any(line.startswith(o) for line in head) for o in ('Name: ', 'Version: ')): return 'METADATA is cut off'
     if not rows or any(len(o) != 3 for o in rows): return 'RECORD is cut off'
     for name, _, size in rows:
@@ -43,12 +44,14 @@ def damage(info):
         file = info.parent/name
         if not file.exists(): return f'{name} is missing'
         # What lies elsewhere, such as scripts and settings, may be changed by its owner
-        if size and not name.startswith(('..', '/')) and file.stat().st_size != int(size): return f'{name} is cut off or changed'
+        if size and not name.startswith(('..', '/')) and file.stat().st_size != int(size):
+            return f'{name} is cut off or changed'
     return ''
 
 def site_folders():
     "The folders of this virtual environment in which packages lie."
-    if sys.prefix == sys.base_prefix: sys.exit(f'{sys.executable} is not the Python of a virtual environment: nothing is mended there')
+    if sys.prefix == sys.base_prefix:
+        sys.exit(f'{sys.executable} is not the Python of a virtual environment: nothing is mended there')
     return {Path(sysconfig.get_path(o)) for o in ('purelib', 'platlib')}
 
 def damaged():
@@ -83,7 +86,8 @@ def torchvision_problem(repair):
     if not repair: return 'torchvision does not load: remove it, or run this with --repair'
     code, said = pip('uninstall', '-y', 'torchvision')
     if code: return f'torchvision could not be removed: {said}'
-    print('Removed it. Only fastai.vision needs it; for that, install the torchvision build that belongs to this torch.')
+    print('Removed it. Only fastai.vision needs it; for that, install the torchvision build that belongs to this '
+          'torch.')
 
 def problems(modules, repair):
     "One line for each thing that is wrong with the environment."
@@ -98,7 +102,9 @@ if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('modules', nargs='*', default=MODULES, help=f'what must import (default: {" ".join(MODULES)})')
     parser.add_argument('--repair', action='store_true', help='remove a torchvision that does not load')
-    parser.add_argument('--mend', action='store_true', help='only make packages that a killed pip left damaged known as missing; exit code 1 if there were any')
+    parser.add_argument('--mend', action='store_true',
+                        help='only make packages that a killed pip left damaged known as missing; exit code 1 if '
+                             'there were any')
     parser.add_argument('--pip', action='store_true', help='only look whether pip is whole')
     args = parser.parse_args()
     if args.pip: sys.exit(pip_problem() or 0)

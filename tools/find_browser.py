@@ -19,8 +19,10 @@ def install():
     if not shutil.which('apt-get') or os.geteuid(): return
     print('Installing Chromium, to test the documentation site', flush=True)
     env = {**os.environ, 'DEBIAN_FRONTEND': 'noninteractive'}
-    for command in ['apt-get', '-q', 'update'], ['apt-get', '-q', 'install', '-y', '--no-install-recommends', 'chromium']:
-        ran = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for command in ['apt-get', '-q', 'update'], ['apt-get', '-q', 'install', '-y', '--no-install-recommends',
+                                                 'chromium']:
+        ran = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
         if ran.returncode: print(f'{" ".join(command)} failed:\n{ran.stdout}')
 
 if __name__ == '__main__':

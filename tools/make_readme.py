@@ -25,7 +25,8 @@ def output(out, pictures, folder, alt=''):
     "One stored output as Markdown; a picture, described by `alt`, is added to `pictures` by the name it gets."
     data = out.get('data', {})
     if kind := next((kind for kind in PICTURES if kind in data), None):
-        name, content = f'images/readme_{len(pictures) + 1}.{PICTURES[kind]}', ''.join(data[kind])
+        name = f'images/readme_{len(pictures) + 1}.{PICTURES[kind]}'
+        content = ''.join(data[kind])
         pictures[name] = content.encode() if kind == 'image/svg+xml' else base64.b64decode(content)
         return f'![{alt}]({name})'
     if 'text/markdown' in data: return from_root(''.join(data['text/markdown']), folder)
@@ -58,7 +59,8 @@ if __name__ == '__main__':
     index = cfg.nbs_path/cfg.readme_nb
     files = render(read_nb(index), cfg.nbs_path.name)
     stale = [name for name, content in files.items() if not (root/name).exists() or (root/name).read_bytes() != content]
-    stale += [p.relative_to(root).as_posix() for p in sorted((root/'images').glob('readme_*')) if p.relative_to(root).as_posix() not in files]
+    stale += [p.relative_to(root).as_posix()
+              for p in sorted((root/'images').glob('readme_*')) if p.relative_to(root).as_posix() not in files]
     if args.check and stale: sys.exit(f'{", ".join(stale)} not in step with {index.name}; run `make export`')
     for name in stale:
         (root/name).parent.mkdir(exist_ok=True)

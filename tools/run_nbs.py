@@ -43,7 +43,8 @@ def changed(folder):
     "The notebooks under `folder` that differ from the last commit."
     listed = subprocess.run(['git', 'status', '--porcelain', '-z', '-uall', '--no-renames', '--', '.'],
                             cwd=folder, capture_output=True, text=True, check=True).stdout.split('\0')
-    top = subprocess.run(['git', 'rev-parse', '--show-toplevel'], cwd=folder, capture_output=True, text=True, check=True)
+    top = subprocess.run(['git', 'rev-parse', '--show-toplevel'], cwd=folder, capture_output=True, text=True,
+                         check=True)
     files = {Path(top.stdout.strip())/line[3:] for line in listed if line}
     return [p for p in nbglob(as_path=True) if p.resolve() in files]
 

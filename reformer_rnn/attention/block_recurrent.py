@@ -158,7 +158,6 @@ class TwoWayAttention(SlidingAttention):
 @register_attention('block_recurrent')
 class BlockRecurrentAttention(TwoWayAttention):
     "The recurrent layer of the Block-Recurrent Transformer (Hutchins et al. 2022, section 3)"
-    state_type = BlockState
     counts_padding = True
     def __init__(self,
         d_model:int, # Width of input, output and states
@@ -183,6 +182,8 @@ class BlockState(NamedTuple):
     v:torch.Tensor # Values, (b, h, W+r, d)
     real:torch.Tensor=None # (b, W+r), False for padding and for an empty past that is masked; None while everything is real
     memory:tuple=None # `StateMemory`; None while nobody has asked for it
+
+BlockRecurrentAttention.state_type = BlockState
 
 class StateMemory(NamedTuple):
     "Keys and values of the states, kept from call to call inside a block"

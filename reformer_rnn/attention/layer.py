@@ -139,6 +139,8 @@ def forward(self:AttentionLayer,
 ): # `(y, state)`: y is (b, n, d_model); the state is None for a layer that is neither causal nor reads a context
     "Mix the positions of `x`, continuing from `state`, or read a context"
     self.check(x, state, context)
+    if mask is not None and mask.dtype!=torch.bool:
+        raise ValueError(f'mask has dtype {mask.dtype}: expected torch.bool, True where attending is allowed')
     state = own_state(state)
     if self.causal or (context is None and state is None):
         out,state = self.attend(*self.project(hide_padding(x, mask)), state=state, mask=mask)

@@ -145,6 +145,7 @@ def bias_by_distance(self:SlidingAttention, dtype):
 @patch
 def attend(self:SlidingAttention, q, k, v, state, mask):
     "Attend to the window, after bringing queries and keys to length one"
+    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
     q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     state = self.nothing(k, v, self.reach) if state is None else state
     mask = self.also_nothing(state, mask)

@@ -35,10 +35,12 @@ def check(site, notebooks, library, package, problems):
             module, _, name = key.partition(':')
             o = library.by_key.get(key)
             place = o.place if o else nb.name
-            if module != nb.module: problems.add(place, f'`{name}` of {module} is documented on the page of {nb.module}')
+            if module != nb.module:
+                problems.add(place, f'`{name}` of {module} is documented on the page of {nb.module}')
             line, signature = package.definitions(module).get(name, (0, None))
             if shown != signature:
-                problems.add(place, f'`{name}` is documented as {" ".join(shown.split())}, but {module} has {signature}; run `make export`')
+                problems.add(place, f'`{name}` is documented as {" ".join(shown.split())}, but {module} has '
+                                    f'{signature}; run `make export`')
             if line < last.get(module, 0): problems.add(place, f'`{name}` is documented out of the order of {module}')
             last[module] = line
     for key, o in library.by_key.items():

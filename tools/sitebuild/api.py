@@ -79,10 +79,12 @@ def parameters(function, remarks, end, bound=False):
     plain = args.posonlyargs + args.args
     defaults = [None]*(len(plain) - len(args.defaults)) + args.defaults
     rows = [('', a, d) for a, d in zip(plain, defaults)] + [('*', args.vararg, None)]*bool(args.vararg)
-    rows += [('', a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults)] + [('**', args.kwarg, None)]*bool(args.kwarg)
+    rows += [('', a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults)] + [('**', args.kwarg,
+            None)]*bool(args.kwarg)
     last = {(d or a).end_lineno: a for _, a, d in rows}  # a comment behind several parameters is about the last
     described = lambda line, a: remarks.get(line, '') if last[line] is a and line != end else ''
-    found = [Parameter(star + a.arg, written(a.annotation), written(d), described((d or a).end_lineno, a), a in args.kwonlyargs)
+    found = [Parameter(star + a.arg, written(a.annotation), written(d), described((d or a).end_lineno, a),
+                       a in args.kwonlyargs)
              for star, a, d in rows[bound:]]
     return found, Parameter('returns', written(function.returns), '', remarks.get(end, ''))
 
@@ -109,7 +111,8 @@ def class_definition(node, remarks, ends, common, code):
     functions = [o for o in node.body if isinstance(o, FUNCTION)]
     init = next((o for o in functions if o.name == '__init__'), None)
     found = parameters(init, remarks, ends[init.lineno], bound=True)[0] if init else fields(node, remarks)
-    methods = [m for o in functions if public(o.name) for m in function_definitions(o, remarks, ends, common, node.name)]
+    methods = [m for o in functions if public(o.name)
+               for m in function_definitions(o, remarks, ends, common, node.name)]
     return Definition(node.name, 'class', ast.get_docstring(node) or '', found, Parameter('returns'), **common,
                       code=code, members=methods, bases=[] if init else [written(o) for o in node.bases])
 
@@ -138,7 +141,8 @@ def items(nb, number):
         if isinstance(node, (ast.Import, ast.ImportFrom)): continue
         found = []
         if isinstance(node, FUNCTION): found = list(function_definitions(node, remarks, ends, common, code=code))
-        elif isinstance(node, ast.ClassDef) and public(node.name): found = [class_definition(node, remarks, ends, common, code)]
+        elif isinstance(node, ast.ClassDef) and public(node.name):
+            found = [class_definition(node, remarks, ends, common, code)]
         if not found:
             rest.names += [o for o in assigned(node) if o not in rest.names]
             rest.code += ('\n\n' if rest.code else '') + code
@@ -192,12 +196,15 @@ class Library:
 def module_definitions(source):
     "The line and the signature of each public definition in the `source` of a module, by name; the first of each name."
     remarks, ends = comments(source)
-    common, found = dict(place=None, page='', module=''), {}
+    common = dict(place=None, page='', module='')
+    found = {}
     for node in ast.parse(source).body:
         if isinstance(node, FUNCTION): made = list(function_definitions(node, remarks, ends, common))
-        elif isinstance(node, ast.ClassDef) and public(node.name): made = [class_definition(node, remarks, ends, common, '')]
+        elif isinstance(node, ast.ClassDef) and public(node.name):
+            made = [class_definition(node, remarks, ends, common, '')]
         else: continue
-        lines = {f'{node.name}.{o.name}': o.lineno for o in reversed(node.body) if isinstance(o, FUNCTION)} if made and made[0].kind == 'class' else {}
+        lines = {f'{node.name}.{o.name}': o.lineno
+                 for o in reversed(node.body) if isinstance(o, FUNCTION)} if made and made[0].kind == 'class' else {}
         for o in [d for m in made for d in [m, *m.members]]:
             found.setdefault(o.name, (lines.get(o.name, node.lineno), signature(o)))
     return found
@@ -238,8 +245,10 @@ def rest(o):
 
 def body(o, text, source):
     "Signature, docstring and parameters of the definition `o`; `source` is the address of its code."
-    inherited = f' It takes the arguments of {" and ".join(f"`{base}`" for base in o.bases)}{", too" if o.parameters else ""}.'
-    doc = o.doc.rstrip('.') + '.' + inherited if o.doc and any(not base.endswith('NamedTuple') for base in o.bases) else o.doc
+    inherited = (f' It takes the arguments of '
+                 f'{" and ".join(f"`{base}`" for base in o.bases)}{", too" if o.parameters else ""}.')
+    doc = o.doc.rstrip('.') + '.' + inherited if o.doc and any(not base.endswith('NamedTuple')
+            for base in o.bases) else o.doc
     parts = [f'```python\n{signature(o)}\n```', text(doc) + f' <a class="api-source" href="{source}">source</a>']
     if any(p.text for p in [*o.parameters, o.returns]): parts.append(table(o, text))
     return '\n\n'.join(parts)

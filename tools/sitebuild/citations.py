@@ -14,7 +14,8 @@ ENTRY = re.compile(r'^\d+\. \*\*(?P<key>[^*]+)\.\*\* (?P<text>.+)$', re.M)
 NO_AUTHOR = '''January February March April May June July August September October November December
     In Since Until Before After By From During Of'''.split()
 NAME = r"[^\W\d_a-z][\w'’-]*[a-z]"
-CITED = re.compile(rf'\b(?!(?:{"|".join(NO_AUTHOR)})\b)({NAME})((?:\s+et\s+al\.)|(?:\s+and\s+{NAME}))?,?\s+\(?((?:19|20)\d\d[a-z]?)\b')
+CITED = re.compile(rf'\b(?!(?:{"|".join(NO_AUTHOR)})\b)({NAME})((?:\s+et\s+al\.)|(?:\s+and\s+{NAME}))?,?\s+\(?'
+                   r'((?:19|20)\d\d[a-z]?)\b')
 
 def anchor(key): return re.sub(r'\W+', '-', unicodedata.normalize('NFKD', key).lower()).strip('-')
 
@@ -23,7 +24,7 @@ def plain(text):
     return ' '.join(rewrite(text, link=lambda piece: link_parts(piece)[1]).replace('*', '').split())
 
 def bibtex(key, text):
-    """The entry for BibTeX of a paper from the `text` of its place in the list: authors, title, where it appeared, link.
+    """The entry for BibTeX of a paper from the `text` of its place in the list: authors, title, where, link.
 
     The text is "First Author, Second Author. *Title.* Where 2020. [arXiv 2001.04451](https://...)".
     """
@@ -33,8 +34,11 @@ def bibtex(key, text):
     links = re.findall(r'\[([^\]]*)\]\(([^)]+)\)', rest)
     where = re.split(r'\s*\[', rest.strip())[0].strip().rstrip('.')
     fields = dict(title='{' + plain(title).rstrip('.') + '}', author=' and '.join(authors.split(', ')), year=year)
-    if where: fields['booktitle' if re.search(r'[A-Z]{3,}.* \d{4}$', where) else 'howpublished'] = where.removesuffix(f' {year}')
-    if links and (number := re.fullmatch(r'arXiv (\S+)', links[0][0])): fields |= dict(eprint=number[1], archiveprefix='arXiv')
+    if where:
+        fields['booktitle' if re.search(r'[A-Z]{3,}.* \d{4}$', where)
+               else 'howpublished'] = where.removesuffix(f' {year}')
+    if links and (number := re.fullmatch(r'arXiv (\S+)', links[0][0])):
+        fields |= dict(eprint=number[1], archiveprefix='arXiv')
     if links: fields['url'] = links[0][1]
     kind = 'inproceedings' if 'booktitle' in fields else 'misc'
     lines = ',\n'.join(f'  {name} = {{{value}}}'.replace('&', r'\&') for name, value in fields.items())
@@ -42,13 +46,15 @@ def bibtex(key, text):
 
 def project_bibtex(cfg):
     "How this project itself is cited."
-    return (f'@software{{{cfg.lib_name},\n  title = {{{{{cfg.title}: {cfg.description}}}}},\n  author = {{{{{cfg.author}}}}},\n'
+    return (f'@software{{{cfg.lib_name},\n  title = {{{{{cfg.title}: {cfg.description}}}}},\n  author = '
+            f'{{{{{cfg.author}}}}},\n'
             f'  version = {{{cfg.version}}},\n  year = {{{cfg.copyright.split()[0]}}},\n  url = {{{cfg.git_url}}}\n}}')
 
 def bibtex_fold(key, text):
     "The entry for BibTeX, opened by a click, as HTML on one line, which may stand in a list."
     shown = escape(bibtex(key, text)).replace('\n', '&#10;').replace('*', '&#42;').replace('_', '&#95;')
-    return f' <details class="bibtex"><summary>BibTeX</summary><div class="highlight"><pre>{shown}</pre></div></details>'
+    return (f' <details class="bibtex"><summary>BibTeX</summary><div '
+            f'class="highlight"><pre>{shown}</pre></div></details>')
 
 class Bibliography:
     "The papers of the list in `notebook`, by key, and where each is cited."
@@ -75,7 +81,8 @@ class Bibliography:
             mark = f'cite-{anchor(key)}-{1 + sum(o is nb for o in self.cited[key])}'
             self.cited[key].append(nb)
             href = nb.link(f'{self.notebook.page}.html#{anchor(key)}')
-            return f'<a class="cite" id="{mark}" href="{href}" data-paper="{escape(plain(self.texts[key]))}">{found[0]}<sup>{self.number[key]}</sup></a>'
+            return (f'<a class="cite" id="{mark}" href="{href}" '
+                    f'data-paper="{escape(plain(self.texts[key]))}">{found[0]}<sup>{self.number[key]}</sup></a>')
         return rewrite(text, prose=lambda piece: CITED.sub(linked, piece))
 
     def render(self, text):

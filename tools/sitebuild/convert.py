@@ -11,7 +11,8 @@ from .maths import mathml
 from .notebooks import options, page_name
 
 SYMBOL = re.compile(r'`([A-Za-z_][\w.]*)(\(\))?`')
-CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attributes>[^}\n]*)\}[ \t]*\n(?:\s*#+ (?P<title>.+)\n)?', re.M)
+CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attributes>[^}\n]*)\}[ \t]*\n(?:\s*#+ '
+                     r'(?P<title>.+)\n)?', re.M)
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
 WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
@@ -87,7 +88,8 @@ class Converter:
     def link(self, nb, place, piece):
         "A link or picture `piece`, its target checked and made to fit the site."
         picture, text, target, title = link_parts(piece)
-        if picture and not text.strip(): self.problems.add(place, f'the picture {target} has no alternative text: ![describe it]({target})')
+        if picture and not text.strip():
+            self.problems.add(place, f'the picture {target} has no alternative text: ![describe it]({target})')
         if re.match(r'[a-z]+:|#', target):
             self.check_address(place, target)
             return piece
@@ -115,7 +117,8 @@ class Converter:
     def formula(self, place, piece):
         "A formula as MathML."
         if made := mathml(piece): return made
-        self.problems.add(place, f'the formula {" ".join(piece.split())} has something that tools/sitebuild/maths.py cannot convert')
+        self.problems.add(place, f'the formula {" ".join(piece.split())} has something that tools/sitebuild/maths.py '
+                                 f'cannot convert')
         return piece
 
     def top(self, nb):
@@ -138,21 +141,27 @@ class Converter:
             picture = any(kind.startswith('image/') for kind in data)
             if 'image/svg+xml' in data: data['image/svg+xml'] = figures.inked(''.join(data['image/svg+xml']))
             if picture or REPR.match(''.join(data.get('text/plain', ''))): data.pop('text/plain', None)
-            if 'text/html' in data: data['text/html'] = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
-            if 'text/markdown' in data: data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
+            if 'text/html' in data:
+                data['text/html'] = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
+            if 'text/markdown' in data:
+                data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
             if data or out.output_type == 'stream': yield out
 
     def picture(self, place, option, outputs):
-        "How the figure among the `outputs` of a cell with this `option`, if there is one, is to be shown; it needs a text."
+        """How the figure among the `outputs` of a cell with this `option`, if there is one, is to be shown; it needs a
+        text."""
         alt = option.get('fig-alt')
         pictures = [o for o in outputs if any(kind.startswith('image/') for kind in o.get('data', {}))]
         if alt and not pictures: self.problems.add(place, 'describes a figure, but stores none; execute it')
         if not pictures: return {}
-        if len(pictures) > 1: self.problems.add(place, f'shows {len(pictures)} figures; give each a cell and a text of its own')
-        if not alt: self.problems.add(place, 'shows a figure without alternative text; begin the cell with #| fig-alt: "What is to be seen"')
+        if len(pictures) > 1:
+            self.problems.add(place, f'shows {len(pictures)} figures; give each a cell and a text of its own')
+        if not alt:
+            self.problems.add(place, 'shows a figure without alternative text; begin the cell with #| fig-alt: "What is to be seen"')
         width = figures.width(pictures[0])
         classes = ['wide']*(width > WIDE) + ['same-colours']*(option.get('fig-dark') == 'same')
-        return dict(alt=str(alt)) | (dict(width=f'{width}px') if width else {}) | (dict(classes=' '.join(classes)) if classes else {})
+        return dict(alt=str(alt)) | (dict(width=f'{width}px') if width else {}) | (dict(classes=' '.join(classes))
+                if classes else {})
 
     def code(self, nb, cell):
         "A code cell with its outputs, as far as its options let it show; None if nothing is left."
@@ -166,13 +175,15 @@ class Converter:
         return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
 
     def entries(self, nb, found, level, folded=True):
-        "The reference entries of what exported cells hold, each with its place; their code is there `folded`, or not at all."
+        """The reference entries of what exported cells hold, each with its place; their code is there `folded`, or not
+        at all."""
         for o, place in found:
             if isinstance(o, api.Definition):
                 yield api.entry(o, level, lambda text: self.markdown(nb, o.place, text), self.source, folded), place
             elif folded: yield api.rest(o), place
 
-    def exported(self, nb, cell): return [(o, cell.place) for o in self.library.cells.get((nb.name, cell.place.cell), [])]
+    def exported(self, nb, cell):
+        return [(o, cell.place) for o in self.library.cells.get((nb.name, cell.place.cell), [])]
 
     def cells(self, nb):
         """Every cell of a page with the place it comes from.
@@ -180,7 +191,8 @@ class Converter:
         Definitions stand where their cells are. On a page with the heading "## Reference" those before it stand right
         under it, so that the lesson above shows only code that is marked with `#| exports`.
         """
-        level, waiting = 1, [] if any(headed(cell) for cell in nb.shown) else None
+        level = 1
+        waiting = [] if any(headed(cell) for cell in nb.shown) else None
         yield self.top(nb), nb.place(0)
         for cell in nb.shown:
             if cell.cell_type == 'markdown':

@@ -12,7 +12,8 @@ PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')  # names, punctuation 
 TABLE = re.compile(r'<table[^>]*>.*?</table>', re.S)
 
 def finish(site):
-    "Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims usable."
+    """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
+    usable."""
     for page in site.rglob('*.html'): page.write_text(TABLE.sub(ledger, PLAIN.sub(r'\1', page.read_text())))
 
 def words(html): return ' '.join(unescape(re.sub('<[^>]+>', '', html)).split())
@@ -31,7 +32,8 @@ def ledger(found):
         name = slug(words(line[2].partition('</strong>')[0]))
         verdict = words(re.findall(r'<td>(.*?)</td>', line[2], re.S)[labels.index('verdict')]).partition(';')[0]
         link = f'<a class="headerlink" href="#claim-{name}" title="Link to this claim">¶</a></strong>'
-        return f'<tr{line[1]} id="claim-{name}" data-verdict="{escape(verdict)}">{shown.replace("</strong>", link, 1)}</tr>'
+        return (f'<tr{line[1]} id="claim-{name}" '
+                f'data-verdict="{escape(verdict)}">{shown.replace("</strong>", link, 1)}</tr>')
     head, mark, body = found[0].partition('<tbody>')
     return head.replace('class="', 'class="ledger ', 1) + mark + re.sub(r'<tr([^>]*)>(.*?)</tr>', row, body, flags=re.S)
 
@@ -54,7 +56,8 @@ def faults(site):
     "One line for each fault in the pages of the folder `site`."
     pages = {p.relative_to(site).as_posix(): Page(p.read_text()) for p in sorted(site.rglob('*.html'))}
     for name, page in pages.items():
-        for repeated in sorted({o for o in page.ids if page.ids.count(o) > 1}): yield f'{name}: two elements have the id {repeated}'
+        for repeated in sorted({o for o in page.ids if page.ids.count(o) > 1}):
+            yield f'{name}: two elements have the id {repeated}'
         for picture in page.silent: yield f'{name}: {picture} has no alternative text'
         for target in page.links + page.files:
             url = urlsplit(target)

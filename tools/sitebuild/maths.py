@@ -9,13 +9,15 @@ from latex2mathml.converter import convert
 from ziamath import fonts
 
 # What the converter does not know, said with what it knows
-KNOWN = {r'\arg\max': r'\operatorname{arg\,max}', r'\arg\min': r'\operatorname{arg\,min}', r'\arg': r'\operatorname{arg}',
+KNOWN = {r'\arg\max': r'\operatorname{arg\,max}', r'\arg\min': r'\operatorname{arg\,min}',
+         r'\arg': r'\operatorname{arg}',
          r'\lVert': r'\|', r'\rVert': r'\|', r'\bmod': r'\operatorname{mod}'}
 MARKDOWN = re.compile(r'[*_`\[\]|$~\\](?=[^<>]*(?:<|$))')  # within text, these would be read as Markdown
 
 @cache
 def mathml(piece):
-    "The formula `piece`, `$x$` or `$$x$$`, as MathML in one line that Markdown leaves alone; None if that cannot be made."
+    """The formula `piece`, `$x$` or `$$x$$`, as MathML in one line that Markdown leaves alone; None if that cannot be
+    made."""
     tex = piece.strip('$').strip()
     for name, said in KNOWN.items(): tex = re.sub(re.escape(name) + r'(?![a-zA-Z])', lambda found: said, tex)
     tex = re.sub(r'\\mathrel\{(.)\}=', r'\1\\!\\!=', tex)
@@ -30,8 +32,10 @@ def write_font(pages, target):
     "Write a font with the glyphs that the formulas in the HTML of `pages` need to the file `target`."
     formulas = [formula for page in pages for formula in re.findall(r'<math.*?</math>', page, re.S)]
     shown = set(unescape(re.sub('<[^>]+>', '', ''.join(formulas))))
-    letters = map(chr, [*range(0x1d434, 0x1d468), 0x210e, 0x221a, *range(0x1d6e2, 0x1d71c)])  # letters are set in italics; roots
-    options = subset.Options(flavor='woff', recalc_timestamp=False, hinting=False, layout_features=['*'], notdef_outline=True)
+    # letters are set in italics; roots
+    letters = map(chr, [*range(0x1d434, 0x1d468), 0x210e, 0x221a, *range(0x1d6e2, 0x1d71c)])
+    options = subset.Options(flavor='woff', recalc_timestamp=False, hinting=False, layout_features=['*'],
+                             notdef_outline=True)
     source = next(Path(fonts.__file__).parent.glob('STIXTwoMath*.ttf'))
     font = subset.load_font(str(source), options)
     chosen = subset.Subsetter(options)

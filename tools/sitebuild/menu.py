@@ -36,7 +36,8 @@ def parts(nbs, notebooks, front, problems):
     for name in dict.fromkeys(named):
         if name not in pages: problems.append(f'nbs/{MENU}: names the page {name}, which no notebook gives')
         if named.count(name) > 1: problems.append(f'nbs/{MENU}: names the page {name} twice')
-    left, found = {name: nb for name, nb in pages.items() if name not in named}, []
+    left = {name: nb for name, nb in pages.items() if name not in named}
+    found = []
     for part in declared:
         chosen = []
         for name in part['pages']:
@@ -58,7 +59,8 @@ def plain(text):
 def llms(found, front, cfg):
     "The text of llms.txt: what this site is, and where each page of it is, for readers that are programs."
     address = f'{cfg.doc_host}{cfg.doc_baseurl}'
-    lines = [f'# {cfg.title}', '', f'> {plain(front.description)}', '', f'Source: {cfg.git_url}. Every page is made from a notebook.']
+    lines = [f'# {cfg.title}', '', f'> {plain(front.description)}', '',
+             f'Source: {cfg.git_url}. Every page is made from a notebook.']
     for part in found:
         lines += ['', f'## {part.name}', ''] + [part.text, '']*bool(part.text)
         lines += [f'- [{plain(nb.title)}]({address}/{nb.page}.html): {plain(nb.description)}' for nb in part.pages]
@@ -86,4 +88,5 @@ def moved(nbs, notebooks, problems):
 def forward(old, nb, cfg):
     "The page at the `old` address of a notebook, which leads to the new one."
     target = '../'*old.count('/') + nb.page + '.html'
-    return FORWARD.format(title=escape(plain(nb.title)), target=target, address=f'{cfg.doc_host}{cfg.doc_baseurl}/{nb.page}.html')
+    return FORWARD.format(title=escape(plain(nb.title)), target=target,
+                          address=f'{cfg.doc_host}{cfg.doc_baseurl}/{nb.page}.html')

@@ -69,7 +69,8 @@ def check_title(nb, problems):
     "nbdev takes title and description from the first cell, and drops what else is in it."
     first = nb.cells[0]
     if first.cell_type != 'markdown' or not re.fullmatch(r'# .+\n+> .+', first.source.strip()):
-        problems.add(nb.place(0), 'a notebook begins with a cell of nothing but "# Title" and "> One line of description"')
+        problems.add(nb.place(0), 'a notebook begins with a cell of nothing but "# Title" and "> One line of '
+                                  'description"')
 
 def load(path, nbs, root, problems):
     "The notebook at `path` with the cells that are to be shown; what is wrong with it goes to `problems`."
@@ -86,6 +87,8 @@ def load(path, nbs, root, problems):
     processed = NBProcessor(nb=stored, procs=PROCESSORS)
     processed.process()
     front = stored.frontmatter_
-    nb.title, nb.description = front.get('title', path.stem), front.get('description', '')
-    nb.shown = [cell for cell in stored.cells if cell.cell_type != 'raw' and not UNSHOWN & getattr(cell, 'directives_', {}).keys()]
+    nb.title = front.get('title', path.stem)
+    nb.description = front.get('description', '')
+    nb.shown = [cell for cell in stored.cells if cell.cell_type != 'raw'
+                and not UNSHOWN & getattr(cell, 'directives_', {}).keys()]
     return nb
