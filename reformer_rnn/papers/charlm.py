@@ -290,9 +290,10 @@ def bits_table(
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #a75d9cd5
 def plot_charlm(
-    runs:Runs, # On one text
+    runs, # Records of runs on one text
 )->plt.Figure:
     "Training loss in bits over the steps, the held-out text, and the floors"
+    runs = Runs(runs)
     ax = runs.plot('steps.train_loss', scale=1/math.log(2), smooth=5)
     for line,run in zip(ax.lines, [run for own in runs.by('attention').values() for run in own]):
         ax.plot(run['steps']['step'][-1], run['bits_per_byte'], 'o', color=line.get_color())

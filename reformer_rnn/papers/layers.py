@@ -37,6 +37,7 @@ class LayersSpeedConfig(Measurement):
     seed:int = 0 # Seed of the weights
     results:str = 'results/layers' # Folder for the JSON file
 
+# %% ../../nbs/70_papers/03_layers.ipynb #3fa20c11
 def layer_model(
     cfg:LayersSpeedConfig, # Settings
     name:str, # One of `cfg.layers`

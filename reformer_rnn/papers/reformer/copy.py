@@ -134,9 +134,10 @@ def accuracy_columns(
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #a1f2de97
 def plot_copy(
-    runs:Runs, # With the same settings
+    runs, # Records with the same settings
 )->plt.Figure:
     "Loss and accuracy of all runs, and the table as a heat map"
+    runs = Runs(runs)
     fig,axs = plt.subplots(1, 3, figsize=(12,3.7), layout='constrained', width_ratios=(3,3,4))
     floor = runs[0]['chance']
     steps = runs[0]['config']['epoch_steps']
