@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['ForecastErrors', 'Windows', 'forecast_windows', 'ForecastDL', 'forecast_dls', 'evaluate_forecast', 'repeat_last',
-           'training_mean', 'repeat_season', 'window_gram', 'fit_linear', 'baselines', 'forecast_floors', 'show_window']
+           'training_mean', 'repeat_season', 'window_gram', 'fit_linear', 'baselines', 'forecast_floors', 'date_axis',
+           'show_window']
 
 # %% ../../nbs/40_data/06_forecast.ipynb #1ba5f620
 from collections import namedtuple
@@ -219,7 +220,9 @@ def forecast_floors(
     return {name: evaluate_forecast(f, parts.test) for name,f in baselines(parts.train, period).items()}
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c4fb73e1
-def _date_axis(ax):
+def date_axis(
+    ax:plt.Axes, # With dates below
+):
     "Few and short dates below a picture"
     where = AutoDateLocator(maxticks=8)
     ax.xaxis.set_major_locator(where); ax.xaxis.set_major_formatter(ConciseDateFormatter(where))
@@ -243,5 +246,5 @@ def show_window(
     if windows.label_len: ax.axvspan(past[-windows.label_len], past[-1], color='k', alpha=.08, lw=0, label='start of the decoder')
     ax.plot(future, scale(y), 'k.', ms=4, label='to forecast')
     for name,f in (forecasts or {}).items(): ax.plot(future, scale(f(*xs)), lw=1.2, label=name)
-    ax.set(title=f'{windows.columns[k]}, window {i}'); _date_axis(ax); ax.legend(frameon=False, loc='upper left', bbox_to_anchor=(1,1))
+    ax.set(title=f'{windows.columns[k]}, window {i}'); date_axis(ax); ax.legend(frameon=False, loc='upper left', bbox_to_anchor=(1,1))
     return ax

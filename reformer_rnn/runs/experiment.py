@@ -131,8 +131,10 @@ def read_options(
     return config(**{k: tuple(v) if isinstance(v, list) else v for k,v in values.items()})
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #b0cbdff9
-deciding_nothing = {'attention','seeds','results','resume','track','device','checkpoint_every','checkpoint_steps'}
-added_later = dict(bf16=False, accumulate=1, recompute=False, compile='', clip=0.) # Settings that older records lack, and what they were
+deciding_nothing = {'attention','seeds','results','resume','track','device',
+                    'checkpoint_every','checkpoint_steps'}
+# Settings that older records lack, and what they were
+added_later = dict(bf16=False, accumulate=1, recompute=False, compile='', clip=0.)
 renamed = dict(repeats='rounds') # Settings that older records call otherwise
 
 def todays_names(
@@ -141,8 +143,10 @@ def todays_names(
 )->dict: # The same under the names of today
     "Rename settings that had another name when a record was made"
     known = {f.name for f in fields(settings)}
-    return {name if name in known else renamed.get(name, name): value for name,value in config.items()}
+    def todays(name): return name if name in known else renamed.get(name, name)
+    return {todays(name): value for name,value in config.items()}
 
+# %% ../../nbs/60_runs/03_experiment.ipynb #b0cbdffa
 def same_settings(
     config:dict, # Settings of an experiment
 )->dict: # Those that decide about the result of a run

@@ -203,6 +203,7 @@ def made_on(
     threads = f'{env["threads"]} thread{"s"*(env["threads"]>1)}'
     return f'{env["cpu"]}, {threads}, PyTorch {env["torch"]}, {env["date"][:10]}'
 
+# %% ../../nbs/60_runs/05_read.ipynb #bf85e2a8
 @patch
 def table(self:Runs,
     columns:dict, # Heading -> function of the runs of a row, or `(path, form)` for a mean

@@ -62,6 +62,7 @@ def check_cut(
 # %% ../../../nbs/70_papers/20_linear/03_crossover.ipynb #b88b37bf
 class InPlaceSoftmax(SoftmaxAttention):
     "Softmax attention that writes into its cache, so that a state can be continued only once"
+    state_type = tuple # keys, values, and how many of them are used
     def attend(self, q, k, v, state, mask):
         "Write keys and values, and attend to all that is there"
         if state is None:

@@ -206,7 +206,7 @@ def plot_bits(
         right.plot(np.mean(own.values('bits_by_class'), 0), 'o-', color=f'C{i}', ms=4, lw=.8)
     for name,bits in runs[0]['floors'].items():
         left.axhline(bits, color='grey', ls='--', lw=.8)
-        if name!='uniform': left.text(last, bits, f'table: {name}', ha='right', va='bottom', fontsize=8)
+        if name!='uniform': left.text(last, bits, f'table: {name}', ha='right', fontsize=8)
     left.set(title='Validation (lines) and test images (dots)', ylim=(None,3))
     right.set(title='Test images by class', xlabel='digit', xticks=range(10))
     for ax in (left,right): ax.set_ylabel('bits per pixel')
