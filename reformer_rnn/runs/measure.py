@@ -16,7 +16,7 @@ from statistics import median
 
 import torch
 
-from ..core import check_int,check_writable,memory_mark,seed_everything,write_json
+from ..core import Timing,check_int,check_writable,memory_mark,seed_everything,write_json
 from .interval import Measured,over_rounds
 from .record import environment
 
@@ -131,7 +131,7 @@ class Measurement:
     results:str = 'results' # Folder for the JSON file
 
     def check(self):
-        "Refuse whole numbers below 1, alone or in a tuple, and a folder that cannot be written; a seed may be 0"
+        "Refuse whole numbers below 1, alone or in a tuple, and a folder that cannot be written"
         for f in fields(self):
             several = f.type is tuple
             if (type(f.default[0]) if several and f.default else f.type) is not int: continue

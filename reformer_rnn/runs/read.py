@@ -238,6 +238,7 @@ def plot(self:Runs,
     ax=None, # Axes; None for new ones
     by:str='attention', # What makes the colours
     scale:float=1., # Factor of the values
+    smooth:int=1, # How many values each point is the mean of
     **style, # For `Axes.plot`
 ):
     "Draw the curves of all runs"
@@ -246,7 +247,8 @@ def plot(self:Runs,
         for j,run in enumerate(own):
             x,y = curve(run, path)
             label = str(name) if j==0 else None
-            ax.plot(x, [scale*v for v in y], **(dict(lw=1, color=f'C{i%10}', label=label) | style))
+            y = scale*pd.Series(y).rolling(smooth, min_periods=1).mean()
+            ax.plot(x, y, **(dict(lw=1, color=f'C{i%10}', label=label) | style))
     ax.set(xlabel='step' if path.startswith('steps.') else 'epoch', ylabel=path.rpartition('.')[2].replace('_', ' '))
     return ax
 
