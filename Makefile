@@ -5,12 +5,12 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 READY := .venv/.ready
 
 # All of this works on small tensors: more threads would only get in each other's way.
-demo test test-newest run reproduce: export OMP_NUM_THREADS ?= 1
-demo test test-newest run reproduce: export WANDB_MODE ?= offline
+demo test test-quick test-newest run reproduce: export OMP_NUM_THREADS ?= 1
+demo test test-quick test-newest run reproduce: export WANDB_MODE ?= offline
 # Not for run: there it would keep the pictures out of the notebooks.
-demo test test-newest reproduce: export MPLBACKEND ?= Agg
+demo test test-quick test-newest reproduce: export MPLBACKEND ?= Agg
 
-.PHONY: help install demo reproduce test test-newest export run docs preview clean distclean
+.PHONY: help install demo reproduce test test-quick test-newest export run docs preview clean distclean
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -28,6 +28,9 @@ reproduce: $(READY) ## Run again what is behind the ledger, for BUDGET minutes (
 test: $(READY) ## Check that package, notebooks, README and site are in step; run every notebook and the tests
 	@$(BIN)/python tools/find_browser.py --install
 	$(BIN)/python -m pytest
+
+test-quick: $(READY) ## What takes a minute: everything in step, imports, ledger, and the notebooks that changed
+	$(BIN)/python -m pytest --changed
 
 test-newest: $(READY) ## Install the wheel beside the newest fastai and fastcore there are, and train with it
 	$(BIN)/python -m pytest -m slow -n 0 -s

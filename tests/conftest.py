@@ -7,6 +7,26 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 
+QUICK = 'test_in_step.py', 'test_rooms.py', 'test_pins.py', 'test_claims.py', 'test_notebooks.py'
+
+def pytest_addoption(parser):
+    parser.addoption('--changed', action='store_true', help='only checks of seconds, and notebooks that git sees as changed')
+
+def changed_notebooks():
+    "The notebooks that differ from the last commit."
+    lines = run('git', 'status', '--porcelain', '-uall', '--', 'nbs').splitlines()
+    return {line[3:].split(' -> ')[-1].strip('"') for line in lines}
+
+def pytest_collection_modifyitems(config, items):
+    "With `--changed`, leave out what takes long and has not changed."
+    if not config.getoption('--changed'): return
+    changed = changed_notebooks()
+    def stays(item):
+        if item.path.name not in QUICK: return False
+        return item.path.name != 'test_notebooks.py' or item.callspec.params['notebook'] in changed
+    config.hook.pytest_deselected(items=[o for o in items if not stays(o)])
+    items[:] = [o for o in items if stays(o)]
+
 def pins():
     "The versions in constraints.txt, by canonical name of the package."
     lines = (ROOT/'constraints.txt').read_text().split()

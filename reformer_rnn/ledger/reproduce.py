@@ -17,7 +17,7 @@ import torch
 
 from ..core import check_int,check_writable
 from ..runs.claim import Results
-from ..runs.experiment import Experiment,find_experiment,same_settings
+from ..runs.experiment import Experiment,find_experiment,same_settings,todays_names
 from ..runs.interval import over_seeds
 from ..runs.read import number,read_record
 from ..runs.train import kept_run
@@ -55,7 +55,8 @@ def job_config(
     "The settings of a record, for a new place"
     folder = (out/job.path).parent
     known = {f.name: f.default for f in fields(job.experiment.settings)}
-    stored = {name: tuple(v) if isinstance(v, list) else v for name,v in job.record['config'].items()}
+    config = todays_names(job.record['config'], job.experiment.settings)
+    stored = {name: tuple(v) if isinstance(v, list) else v for name,v in config.items()}
     new = dict(results=str(folder.parent if job.experiment.per_data else folder), resume=True, device='cpu')
     new |= {name: str(folder.parent/Path(known[name]).name) for name in job.experiment.places}
     if 'attention' in job.record: new |= dict(attention=(job.record['attention'],), seeds=(job.record['seed'],))

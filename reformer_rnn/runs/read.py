@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['not_groups', 'results_experiment', 'number', 'bounds_of', 'flat', 'full_name', 'read_record', 'record_files', 'Runs',
-           'as_text', 'shown', 'curve', 'ResultsConfig', 'read_all', 'filtered', 'differing', 'compare', 'compared',
-           'printable', 'listed', 'save_curves', 'run_results']
+           'as_text', 'shown', 'made_on', 'curve', 'ResultsConfig', 'read_all', 'filtered', 'differing', 'compare',
+           'compared', 'printable', 'listed', 'save_curves', 'run_results']
 
 # %% ../../nbs/60_runs/05_read.ipynb #89299d66
 import json
@@ -195,6 +195,15 @@ def shown(
     "As text; empty for None"
     return '' if found is None else format(found, form)
 
+def made_on(
+    run:dict, # A record
+)->str:
+    "Processor, threads, PyTorch and date of a record"
+    env = run['environment']
+    threads = f'{env["threads"]} thread{"s"*(env["threads"]>1)}'
+    return f'{env["cpu"]}, {threads}, PyTorch {env["torch"]}, {env["date"][:10]}'
+
+# %% ../../nbs/60_runs/05_read.ipynb #bf85e2a8
 @patch
 def table(self:Runs,
     columns:dict, # Heading -> function of the runs of a row, or `(path, form)` for a mean
@@ -202,7 +211,7 @@ def table(self:Runs,
 )->pd.DataFrame: # One row per group, all text
     "Tabulate groups of runs"
     def cell(own, column):
-        if callable(column): return column(own)
+        if callable(column): return str(column(own))
         path,form = column
         return shown(own.mean(path), form)
     rows = {}

@@ -4,36 +4,40 @@
 
 # %% auto #0
 __all__ = ['digits_experiment', 'digits_speed_experiment', 'DigitsConfig', 'digits_model', 'image_bits', 'draw_pixels',
-           'sample_images', 'complete_images', 'train_digits', 'check_digits', 'run_digits', 'by_attention',
-           'interval_text', 'digits_table', 'plot_bits', 'plot_samples', 'plot_completions', 'DigitsSpeedConfig',
-           'drawing_calls', 'run_digits_speed', 'speed_table']
+           'drawn_images', 'sample_images', 'complete_images', 'train_digits', 'check_digits', 'run_digits',
+           'digits_table', 'plot_bits', 'plot_drawings', 'DigitsSpeedConfig', 'drawing_calls', 'run_digits_speed',
+           'rates', 'speed_table']
 
-# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #2baef143
-import math,time
-from dataclasses import asdict,dataclass
+# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #2f60b006
+import math
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from statistics import median
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 
-from ...core import check_int,check_writable,seed_everything,state_nbytes,time_calls,write_json
-from ...data.digits import LEVELS,SIDE,START,digit_floors,digits_dls,pack_images,pixel_xy,show_digits,split_digits,unpack_images
-from ...models.lm import LM,sample_token
+from ...core import check_int,seed_everything,state_nbytes
+from ...data.digits import LEVELS,SIDE,START,digit_floors,digits_dls,pack_images,pixel_xy
+from ...data.digits import show_digits,split_digits,unpack_images
+from ...models.lm import LM,evaluating,sample_token
+from ...models.names import parse_attention
 from ...training.learner import lm_learner
 from ...training.metrics import masked_nll
-from ...runs.record import environment,mean_ci
-from ...models.names import parse_attention
-from ...runs.train import LongRun,check_run,fit_recorded,run_all
 from ...runs.experiment import Experiment
+from ...runs.interval import over_seeds
+from ...runs.measure import Measurement,in_turns,quiet_machine,store_measured
+from ...runs.read import Runs,shown
+from ...runs.train import LongRun,check_run,fit_recorded,run_all
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #441bcd96
 @dataclass
 class DigitsConfig(LongRun):
     "Settings of the digits experiment"
-    attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Attentions to train: softmax, shared_qk, linear, or lsh-N with N rounds of hashing; reversible-NAME for reversible layers
-    seeds:tuple = (0,) # Seeds of weights and order; the test images are the same for all
+    attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Or shared_qk, reversible-NAME, ...
     d_model:int = 64 # Width of the model
     n_layers:int = 2 # Blocks
     n_heads:int = 4 # Heads
@@ -45,9 +49,6 @@ class DigitsConfig(LongRun):
     n_samples:int = 40 # Images to draw from nothing
     n_completions:int = 3 # Completions of each of ten half images
     results:str = 'results/digits' # Folder for the JSON file of every run, and the pictures
-    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
-    track:str = 'local' # local, or wandb to log to Weights & Biases as well
-    device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #c7074a48
 def digits_model(
@@ -58,26 +59,26 @@ def digits_model(
 )->LM:
     "Build the model of a run"
     name,options = parse_attention(attention, bucket_size=cfg.bucket_size)
-    return LM(LEVELS+1, cfg.d_model, cfg.n_layers, cfg.n_heads, name, max_len=length, dropout=dropout, **options)
+    return LM(LEVELS+1, cfg.d_model, cfg.n_layers, cfg.n_heads, name,
+              max_len=length, dropout=dropout, **options)
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #9ea2a7f3
-@torch.no_grad()
 def image_bits(
     model:LM, # A trained model
     images:torch.Tensor, # (n, height, width), grey levels 0..16
     bs:int=128, # Images read at once
 )->torch.Tensor: # Bits per pixel of every image, (n,), float64
     "How many bits a model needs for images, each of them read once"
-    device,training = next(model.parameters()).device,model.training
-    model.eval()
-    try:
-        bits = [torch.stack([masked_nll(logits[None], target[None])[0] for logits,target in zip(model(x.to(device)), y.to(device))])
-                for x,y in zip(*(o.split(bs) for o in pixel_xy(images)))]
-    finally: model.train(training)
-    return torch.cat(bits)/math.log(2)/images[0].numel()
+    device = next(model.parameters()).device
+    nats = []
+    with evaluating(model):
+        for batch in images.split(bs):
+            x,y = pixel_xy(batch.to(device))
+            for logits,target in zip(model(x), y):
+                nats.append(masked_nll(logits[None], target[None])[0])
+    return torch.stack(nats)/math.log(2)/images[0].numel()
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #ab564db6
-@torch.no_grad()
 def draw_pixels(
     model:LM, # Any model over the pixels' tokens
     known:torch.Tensor, # First pixels of every image, (b, m) with m of 0 or more
@@ -86,29 +87,36 @@ def draw_pixels(
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
 ): # `(pixels, state)`: (b, length) integers with `known` in front, and the state at the end
     "Complete images pixel by pixel"
-    training,state = model.training,None
     ids = torch.cat([known.new_full((len(known),1), START), known], 1)
-    pixels = [known]
-    model.eval()
-    try:
+    pixels,state = [known],None
+    with evaluating(model):
         for _ in range(length-known.shape[1]):
             logits,state = model.step(ids, state)
             ids = sample_token(logits[:,-1,:LEVELS], temperature, generator=generator)
             pixels.append(ids)
-    finally: model.train(training)
     return torch.cat(pixels, 1),state
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #4cdd5d58
+def drawn_images(
+    model:LM, # A trained model
+    known:torch.Tensor, # First pixels of every image, (n, m)
+    seed:int=0, # Other seeds draw other images
+)->torch.Tensor: # (n, 8, 8) of bytes
+    "Complete images of the size of the digits"
+    device = next(model.parameters()).device
+    generator = torch.Generator(device).manual_seed(seed)
+    pixels,_ = draw_pixels(model, known.to(device), generator=generator)
+    return pixels.byte().cpu().view(-1, SIDE, SIDE)
+
 def sample_images(
     model:LM, # A trained model
     n:int, # How many
     seed:int=0, # Other seeds draw other images
 )->torch.Tensor: # (n, 8, 8) of bytes
     "Draw images from nothing"
-    device = next(model.parameters()).device
-    pixels,_ = draw_pixels(model, torch.zeros(n, 0, dtype=torch.long, device=device), generator=torch.Generator(device).manual_seed(seed))
-    return pixels.byte().cpu().view(-1, SIDE, SIDE)
+    return drawn_images(model, torch.zeros(n, 0, dtype=torch.long), seed)
 
+# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #223925f2
 def complete_images(
     model:LM, # A trained model
     images:torch.Tensor, # (n, 8, 8), of which the upper half is used
@@ -116,10 +124,8 @@ def complete_images(
     seed:int=0, # Other seeds draw other completions
 )->torch.Tensor: # (n*times, 8, 8) of bytes, those of one image one after the other
     "Draw the lower halves of images"
-    device = next(model.parameters()).device
-    known = images.flatten(1)[:,:SIDE**2//2].long().repeat_interleave(times, 0).to(device)
-    pixels,_ = draw_pixels(model, known, generator=torch.Generator(device).manual_seed(seed))
-    return pixels.byte().cpu().view(-1, SIDE, SIDE)
+    halves = images.flatten(1)[:,:SIDE**2//2].long()
+    return drawn_images(model, halves.repeat_interleave(times, 0), seed)
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #a04ae990
 def train_digits(
@@ -130,33 +136,38 @@ def train_digits(
     "Train a model, score the test images, and draw"
     seed_everything(seed)
     split = split_digits()
-    learn = lm_learner(digits_dls(split, cfg.bs, cfg.device), digits_model(cfg, attention, dropout=cfg.dropout))
+    model = digits_model(cfg, attention, dropout=cfg.dropout)
+    learn = lm_learner(digits_dls(split, cfg.bs, cfg.device), model)
     record = fit_recorded(learn, cfg, 'digits', attention, seed)
-    model,(images,labels) = learn.model,split.test
+    images,labels = split.test
     bits = image_bits(model, images)
     halves = images[[int((labels==c).nonzero()[0]) for c in range(10)]]
-    return record | dict(floors=digit_floors(split), n_test=len(images), bits_per_dim=bits.mean().item(), bits_by_class=[bits[labels==c].mean().item() for c in range(10)],
-                         samples=pack_images(sample_images(model, cfg.n_samples)), halves=pack_images(halves),
-                         completions=pack_images(complete_images(model, halves, cfg.n_completions)))
+    return record | dict(
+        floors=digit_floors(split), n_test=len(images), bits_per_dim=bits.mean().item(),
+        bits_by_class=[bits[labels==c].mean().item() for c in range(10)],
+        samples=pack_images(sample_images(model, cfg.n_samples)), halves=pack_images(halves),
+        completions=pack_images(complete_images(model, halves, cfg.n_completions)))
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #da911e78
 def check_digits(
     cfg:DigitsConfig, # Settings
 ):
     "Refuse settings that cannot be run, before the first step"
-    check_int('n_samples', cfg.n_samples); check_int('n_completions', cfg.n_completions); check_int('bs', cfg.bs)
+    for name in ('n_samples','n_completions','bs'): check_int(name, getattr(cfg, name))
     for attention in cfg.attention: digits_model(cfg, attention, dropout=cfg.dropout)
     check_run(cfg)
 
 def run_digits(
     cfg:DigitsConfig, # Settings
 )->list: # The records of all runs
-    "Train every attention with every seed, print bits per pixel beside the trivial models, store pictures"
+    "Train every attention with every seed, print bits per pixel, store pictures"
     check_digits(cfg)
     runs = run_all(cfg, train_digits)
-    print(f'\nBits per pixel of {runs[0]["n_test"]} test images'); print(digits_table(runs).to_string())
-    for name,plot in (('bits',plot_bits), ('samples',plot_samples), ('completions',plot_completions)):
-        plot(runs).savefig(Path(cfg.results)/f'{name}.png', dpi=100); plt.close()
+    print(f'\nBits per pixel of {runs[0]["n_test"]} test images\n{digits_table(runs).to_string()}')
+    pictures = {name: plot_drawings(runs, name) for name in ('samples','completions')}
+    for name,fig in (pictures | dict(bits=plot_bits(runs))).items():
+        fig.savefig(Path(cfg.results)/f'{name}.png', dpi=100)
+        plt.close(fig)
     print(f'\nRuns and pictures: {cfg.results}')
     return runs
 
@@ -167,75 +178,62 @@ digits_experiment = Experiment(
     headline=('bits_per_dim',))
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #3d373365
-def by_attention(
-    runs:list, # Records of runs
-)->dict: # Attention -> its runs, in the order of first appearance
-    "Group runs by their attention"
-    return {name: [o for o in runs if o['attention']==name] for name in dict.fromkeys(o['attention'] for o in runs)}
-
-def interval_text(
-    values, # One number a seed
-)->str:
-    "A mean with its 95 % interval, or the value alone if there is only one"
-    mean,half,n = mean_ci(values)
-    return f'{mean:.3f}' + (f' ± {half:.3f}' if n>1 else '')
-
 def digits_table(
-    runs:list, # Records of runs with the same settings
-)->pd.DataFrame: # A row an attention and a trivial model
+    runs, # Records of runs with the same settings
+)->pd.DataFrame: # One row per attention, and one per trivial model
     "Bits per pixel with their interval over seeds"
-    best = lambda o: min(o['epochs']['bits_per_token'])
-    rows = {name: dict(bits_per_pixel=interval_text(o['bits_per_dim'] for o in group), seeds=len(group), best_validation=interval_text(map(best, group)),
-                       last_validation=interval_text(o['epochs']['bits_per_token'][-1] for o in group),
-                       minutes=f"{sum(o['throughput']['seconds'] for o in group)/len(group)/60:.1f}") for name,group in by_attention(runs).items()}
-    rows |= {f'table: {name}' if name!='uniform' else name: dict(bits_per_pixel=f'{bits:.3f}') for name,bits in runs[0]['floors'].items()}
-    return pd.DataFrame(rows).T.fillna('')
+    def best(own): return shown(over_seeds(min(run['epochs']['bits_per_token']) for run in own))
+    table = Runs(runs).table({
+        'bits per pixel': ('bits_per_dim', '.3f'),
+        'best validation': best,
+        'last validation': ('epochs.bits_per_token.-1', '.3f'),
+        'seeds': len})
+    for name,bits in runs[0]['floors'].items():
+        row = name if name=='uniform' else f'table: {name}'
+        table.loc[row] = [f'{bits:.3f}', '', '', '']
+    return table
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #5939d781
 def plot_bits(
-    runs:list, # Records of runs with the same settings
+    runs, # Records of runs with the same settings
 )->plt.Figure:
     "Validation bits over the epochs and test bits at the end; then bits by class"
     fig,(left,right) = plt.subplots(1, 2, figsize=(10,3.7), layout='constrained')
-    for i,(name,group) in enumerate(by_attention(runs).items()):
-        for j,run in enumerate(group):
-            bits = run['epochs']['bits_per_token']
-            left.plot(range(1, len(bits)+1), bits, color=f'C{i}', lw=1, label=name if j==0 else None)
-            left.plot(len(bits), run['bits_per_dim'], 'o', color=f'C{i}', ms=4)
-        right.plot(range(10), np.mean([o['bits_by_class'] for o in group], 0), 'o-', color=f'C{i}', ms=4, lw=.8)
+    Runs(runs).plot('epochs.bits_per_token', left)
+    last = runs[0]['epochs']['epoch'][-1]
+    for i,own in enumerate(Runs(runs).by('attention').values()):
+        for bits in own.values('bits_per_dim'): left.plot(last, bits, 'o', color=f'C{i}', ms=4)
+        right.plot(np.mean(own.values('bits_by_class'), 0), 'o-', color=f'C{i}', ms=4, lw=.8)
     for name,bits in runs[0]['floors'].items():
-        if name!='uniform': left.axhline(bits, color='grey', ls='--', lw=.8); left.text(len(runs[0]['epochs']['epoch']), bits, f'table: {name}', ha='right', va='bottom', fontsize=8, color='grey')
-    left.set(xlabel='epoch', ylabel='bits per pixel', title='Validation (lines) and test images (dots)', ylim=(None,3)); left.legend(fontsize=8)
-    right.set(xlabel='digit', ylabel='bits per pixel', title='Test images by class', xticks=range(10))
+        left.axhline(bits, color='grey', ls='--', lw=.8)
+        if name!='uniform': left.text(last, bits, f'table: {name}', ha='right', fontsize=8)
+    left.set(title='Validation (lines) and test images (dots)', ylim=(None,3))
+    right.set(title='Test images by class', xlabel='digit', xticks=range(10))
+    for ax in (left,right): ax.set_ylabel('bits per pixel')
+    left.legend(fontsize=8)
     return fig
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #3f7b386d
-def plot_samples(
-    runs:list, # Records of runs
+def plot_drawings(
+    runs, # Records of runs
+    what:str, # `samples`, or `completions` of upper halves
 )->plt.Figure:
-    "Test images, and what the first run of every attention draws from nothing"
-    groups = {name: unpack_images(group[0]['samples']) for name,group in by_attention(runs).items()}
-    groups = {'real (test images)': split_digits().test.images[:len(next(iter(groups.values())))]} | groups
-    height = max(-(-len(o)//10) for o in groups.values())
-    fig,axs = plt.subplots(-(-len(groups)//2), 2, figsize=(8,-(-len(groups)//2)*(.4*height+.35)), layout='constrained')
-    for ax,(name,images) in zip(axs.flat, groups.items()): show_digits(images, ncols=10, ax=ax, title=name)
-    for ax in axs.flat[len(groups):]: ax.set_axis_off()
-    fig.get_layout_engine().set(wspace=.06)
-    return fig
-
-def plot_completions(
-    runs:list, # Records of runs
-)->plt.Figure:
-    "Ten test images, and how the first run of every attention completes their upper halves"
-    columns = {'real': (runs[0]['halves'],1)} | {name: (group[0]['completions'],group[0]['config']['n_completions']) for name,group in by_attention(runs).items()}
-    widths = [n for _,n in columns.values()]
-    fig,axs = plt.subplots(1, len(columns), figsize=(.45*sum(widths)+.35*len(widths),4.8), layout='constrained', width_ratios=widths)
-    for ax,(name,(images,n)) in zip(axs, columns.items()): show_digits(unpack_images(images), ncols=n, ax=ax, title=name)
+    "Real images, and what the first run of every attention has drawn, in ten rows"
+    first = {name: own[0] for name,own in Runs(runs).by('attention').items()}
+    drawn = {name: unpack_images(run[what]) for name,run in first.items()}
+    real = split_digits().test.images[:max(map(len, drawn.values()))]
+    if what=='completions': real = unpack_images(runs[0]['halves'])
+    panels = dict(real=real) | drawn
+    widths = [math.ceil(len(images)/10) for images in panels.values()]
+    size = .45*sum(widths)+.35*len(widths),4.8
+    fig,axs = plt.subplots(1, len(widths), figsize=size, layout='constrained', width_ratios=widths)
+    for ax,(name,images),n in zip(axs, panels.items(), widths):
+        show_digits(images, ncols=n, ax=ax, title=name)
     return fig
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #7fd9bf28
 @dataclass
-class DigitsSpeedConfig:
+class DigitsSpeedConfig(Measurement):
     "Settings of the measurement of drawing speed"
     attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Attentions to measure
     lengths:tuple = (64,784) # Pixels of an image
@@ -245,8 +243,7 @@ class DigitsSpeedConfig:
     n_heads:int = 8 # Heads
     bucket_size:int = 32 # Keys of its bucket that a position sees in each round of hashing
     places:int = 8 # Places of an image at which drawing from scratch is timed
-    repeats:int = 3 # Timed calls of each; the median counts
-    threads:int = 1 # Threads of PyTorch; one gives the steadiest numbers
+    rounds:int = 3 # Timed calls of each candidate, in turns; the median counts
     results:str = 'results/digits_speed' # Folder for the JSON file
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #b73e473d
@@ -255,44 +252,55 @@ def drawing_calls(
     attention:str, # One of `cfg.attention`
     length:int, # Pixels of an image
     batch:int, # Images drawn at once
-)->dict: # Form -> (function without arguments, share of the pixels that it draws)
+)->dict: # Form -> (function without arguments, how many images it draws)
     "What is timed for one attention: drawing with a state, and from scratch"
     model = digits_model(cfg, attention, length).eval()
-    nothing,places = torch.zeros(batch, 0, dtype=torch.long),min(cfg.places, length)
-    ends = [1+(2*i+1)*length//(2*places) for i in range(places)] # tokens read, in the middle of equal parts
-
+    places = min(cfg.places, length)
+    def with_state():
+        return draw_pixels(model, torch.zeros(batch, 0, dtype=torch.long), length)[1]
     @torch.no_grad()
     def from_scratch():
-        for n in ends: sample_token(model(torch.zeros(batch, n, dtype=torch.long))[:,-1,:LEVELS])
-
-    return {'state': (lambda: draw_pixels(model, nothing, length)[1], 1.), 'from scratch': (from_scratch, places/length)}
+        for i in range(places): # tokens up to the middle of equal parts
+            known = torch.zeros(batch, 1+(2*i+1)*length//(2*places), dtype=torch.long)
+            sample_token(model(known)[:,-1,:LEVELS])
+    return {'state': (with_state, batch), 'from scratch': (from_scratch, batch*places/length)}
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #e414690c
 def run_digits_speed(
     cfg:DigitsSpeedConfig, # Settings
 )->dict: # What is stored
     "Time drawing with and without a state, and store one JSON file"
-    for name in ('places','repeats','threads'): check_int(name, getattr(cfg, name))
-    for name in ('lengths','batches'): [check_int(name, o) for o in getattr(cfg, name)]
-    path,threads = check_writable(cfg.results)/'speed.json',torch.get_num_threads()
-    seed_everything(0)
-    torch.set_num_threads(cfg.threads)
-    try:
-        calls = {(a,form,n,b): call for a in cfg.attention for n in cfg.lengths for b in cfg.batches for form,call in drawing_calls(cfg, a, n, b).items()}
-        sizes = {key: state_nbytes(f().layers)/key[-1] for key,(f,_) in calls.items() if key[1]=='state'} # this also warms up
-        times = time_calls({key: f for key,(f,_) in calls.items()}, cfg.repeats, warmup=0, clock=time.process_time)
-    finally: torch.set_num_threads(threads)
-    rows = [dict(attention=a, form=form, length=n, batch=b, images_per_second=b*calls[a,form,n,b][1]/t.median, spread=t.spread/t.median, state_bytes=sizes.get((a,form,n,b)))
-            for (a,form,n,b),t in times.items()]
-    write_json(path, result := dict(experiment='digits_speed', config=asdict(cfg), environment=environment('cpu'), rows=rows))
-    print(speed_table(result).to_string()); print(f'\nStored in {path}')
-    return result
+    cfg.check()
+    rows,calls,images = {},{},{}
+    with quiet_machine(cfg.threads):
+        for attention,n,batch in product(cfg.attention, cfg.lengths, cfg.batches):
+            for form,(call,drawn) in drawing_calls(cfg, attention, n, batch).items():
+                key = attention,form,n,batch
+                calls[key],images[key] = call,drawn
+                state = call() # this also warms up
+                rows[key] = dict(attention=attention, form=form, length=n, batch=batch,
+                                 state_bytes=state_nbytes(state.layers)/batch if state else None)
+        for key,seconds in in_turns(calls, cfg.rounds, warmup=0).items():
+            rows[key]['images_per_second'] = [images[key]/s for s in seconds.cpu]
+        record = store_measured(cfg, 'digits_speed', rows=list(rows.values()))
+    print(speed_table(record).to_string())
+    return record
+
+# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #27ddb0d8
+def rates(
+    row:dict, # Of a record
+)->list: # One number a round
+    "Images a second of processor time; older records hold their median alone"
+    found = row['images_per_second']
+    return found if isinstance(found, list) else [found]
 
 def speed_table(
-    result:dict, # From `run_digits_speed`
-)->pd.DataFrame: # A row an attention and form, a column a length and batch
+    record:dict, # From `run_digits_speed`
+)->pd.DataFrame: # One row per attention and form, one column per length and batch
     "Images per second of processor time"
-    return pd.DataFrame(result['rows']).pivot(index=['attention','form'], columns=['length','batch'], values='images_per_second').loc[list(result['config']['attention'])]
+    rows = pd.DataFrame([row | dict(rate=median(rates(row))) for row in record['rows']])
+    table = rows.pivot(index=['attention','form'], columns=['length','batch'], values='rate')
+    return table.loc[list(record['config']['attention'])]
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #933f41b1
 digits_speed_experiment = Experiment(
