@@ -7,7 +7,7 @@ __all__ = ['MANIFEST', 'check_int', 'check_choice', 'check_qkv', 'check_mask', '
            'ordinary_only', 'seed_everything', 'discrete_choice', 'record_choices', 'repeat_choices', 'map_state',
            'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state', 'state_nbytes', 'Movable',
            'check_writable', 'in_place_of', 'write_json', 'read_json', 'import_modules', 'file_checksum',
-           'settle_folder', 'whole_folder', 'check_folder', 'Timing', 'time_calls', 'saved_nbytes']
+           'settle_folder', 'whole_folder', 'check_folder', 'Timing', 'time_calls', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,shutil,threading,time
@@ -470,3 +470,13 @@ def saved_nbytes(
         return o
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda o: o): out = f() # kept alive until everything is counted
     return sum(kept.values())
+
+# %% ../nbs/00_core.ipynb #28349ec1
+def memory_mark(
+    name:str, # 'VmRSS', held now, or 'VmHWM', the most that was held
+)->int: # Bytes; None where the system keeps no such marks
+    "What this process holds in memory"
+    status = Path('/proc/self/status')
+    if not status.exists(): return None
+    lines = status.read_text().splitlines()
+    return next(1024*int(line.split()[1]) for line in lines if line.startswith(name+':'))
