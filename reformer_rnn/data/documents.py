@@ -315,7 +315,8 @@ def read_modules(
     root = _find_folder(root) if root else Path(sysconfig.get_path('stdlib'))
     paths = [o for o in _source_files(root, suffix, exclude) if least<=o.stat().st_size<=most]
     if not paths:
-        raise FileNotFoundError(f'{root} has no files *{suffix} of {least:,} to {most:,} bytes: expected at least one')
+        raise FileNotFoundError(f'{root} has no files *{suffix} of {least:,} to {most:,} bytes: '
+                                'expected at least one')
     docs = []
     for path in paths:
         name = path.relative_to(root).as_posix()

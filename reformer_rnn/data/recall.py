@@ -40,7 +40,7 @@ class RecallDL(TfmdDL):
     "Generate the recall task batch by batch, in every epoch at the next length"
     def __init__(self,
         dataset:range, # Item numbers, without gaps
-        lengths:tuple=(64,), # Tokens of a sequence in the first epoch, the second, ...; the last one stays
+        lengths:tuple=(64,), # Tokens of a sequence, epoch by epoch; the last one stays
         bs:int=32, # Sequences a batch
         seed:int=0, # Other seeds give other sequences
         fixed:bool=False, # The same sequences at every pass (validation), or fresh ones (training)?

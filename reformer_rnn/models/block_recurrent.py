@@ -199,7 +199,8 @@ def scaled_row(
     "A row of table 1 in another size"
     paper = paper_rows[check_choice('row', row, paper_rows)]
     if 'd_ff' in paper:
-        raise ValueError(f'{row} is a larger model: expected a row of table 1, whose size can be chosen')
+        raise ValueError(f'{row} is a larger model: expected a row of table 1, '
+                         'whose size can be chosen')
     scaled = dict(n_layers=n_layers+paper.get('n_layers', 12)-12)
     scaled['window'] = window*paper.get('window', 512)//512
     if 'memory' in paper:

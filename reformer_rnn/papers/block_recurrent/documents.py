@@ -29,6 +29,8 @@ from ...data.documents import (ByteVocab,Documents,read_folder,read_latex,read_m
 from ...data.reading import (DocumentDL,Portions,bits_per_byte,documents_dls,
                                        word_perplexity)
 from ...data.text import Split,bigram_bits,unigram_bits
+
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8e0ed32c
 from ...models.block_recurrent import (BlockRecurrentLM,forget_states,scaled_model,
                                                  swap_states)
 from ...models.lm import LM,evaluating

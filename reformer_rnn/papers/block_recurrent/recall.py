@@ -25,7 +25,7 @@ from ...models.block_recurrent import BlockRecurrentLM
 from ...models.lm import LM,evaluating
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
-from ..linear.copy import StepSchedule
+from ...training.schedules import StepSchedule
 from ...runs.experiment import Experiment
 from ...runs.read import Runs
 from ...runs.train import LongRun,check_run,fit_recorded,run_all

@@ -11,19 +11,18 @@ __all__ = ['PEER', 'STEPS', 'brt_speed_experiment', 'PAPER_TIMES', 'BRTSpeedConf
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
-from statistics import median
 
 import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from ...core import check_int,state_nbytes
+from ...core import check_writable,state_nbytes
 from ...models.block_recurrent import WindowLM,paper_rows,scaled_model,scaled_row
 from ...models.lm import evaluating
 from ...runs.experiment import Experiment
 from ...runs.read import shown
 from ...runs.measure import (Measurement,in_turns,peak_bytes,quiet_machine,ratio,
-                                       store_measured)
+                                       store_measured,typical)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #aa0fc08b
 @dataclass
@@ -157,13 +156,12 @@ def check_brt_speed(
 ):
     "Refuse settings that cannot be measured"
     cfg.check()
-    for name in ('n_layers','d_model','n_heads','window','seq_len','generated'):
-        check_int(name, getattr(cfg, name))
+    check_writable(cfg.results)
     for row in (*cfg.rows,*cfg.long_rows):
         window = scaled_row(row, cfg.n_layers, cfg.window)['window']
         lengths = cfg.lengths if row in cfg.long_rows else ()
         for n in (cfg.seq_len,*lengths):
-            if check_int('length', n)%window==0: continue
+            if n%window==0: continue
             raise ValueError(f'{n} tokens with {row}: expected a multiple of its window {window}')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #60d74935
@@ -182,7 +180,7 @@ def run_brt_speed(
         peak = peak_bytes(warmed_step, cfg, row, threads=cfg.threads)
         parts['memory'].append(dict(row=row, bytes=peak))
     print(speed_table(parts).to_string()); print(length_table(parts).to_string())
-    return store_measured(cfg, 'brt_speed', file='block_recurrent', **parts)
+    return store_measured(cfg, 'brt_speed', **parts)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #d0b24899
 brt_speed_experiment = Experiment(
@@ -204,7 +202,7 @@ def speed_table(
     steps = {row['row']: row for row in record['steps']}
     memory = {row['row']: f"{row['bytes']/1e6:.0f}" for row in record['memory'] if row['bytes']}
     def numbers(name, row):
-        seconds = median(row['cpu'])
+        seconds = typical(row)
         beside = ratio(row, steps['Slide:13L']) if 'Slide:13L' in steps else None
         return {'ms per step': f'{1e3*seconds:.0f}', 'ratio': shown(beside, '.2f'),
                 'paper': PAPER_TIMES.get(name, ''), 'tokens/s': f"{row['tokens']/seconds:,.0f}",
