@@ -20,6 +20,7 @@ from fastai.learner import Learner
 from fastai.optimizer import Adam
 from torch import nn
 
+# %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #30b95027
 from ...core import check_choice,check_int,seed_everything
 from ...attention.rsa import paper_heads
 from ...data.forecast import (baselines,evaluate_forecast,forecast_dls,forecast_windows,
