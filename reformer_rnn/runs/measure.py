@@ -30,6 +30,12 @@ class Seconds:
         "As it is stored"
         return dict(cpu=self.cpu, wall=self.wall)
 
+    @property
+    def row(self)->dict:
+        "For a table of a record: processor seconds in short, and all of them"
+        cpu = Timing(self.cpu)
+        return dict(median=cpu.median, spread=cpu.spread, seconds=self.record)
+
 def synchronize(
     device, # Name of a device
 ):
@@ -125,12 +131,13 @@ class Measurement:
     results:str = 'results' # Folder for the JSON file
 
     def check(self):
-        "Refuse whole numbers below 1, alone or in a tuple; a seed may be 0"
+        "Refuse whole numbers below 1, alone or in a tuple, and a folder that cannot be written; a seed may be 0"
         for f in fields(self):
             several = f.type is tuple
             if (type(f.default[0]) if several and f.default else f.type) is not int: continue
             for x in getattr(self, f.name) if several else (getattr(self, f.name),):
                 check_int(f.name, x, minimum=0 if f.name=='seed' else 1)
+        check_writable(self.results)
 
 # %% ../../nbs/60_runs/06_measure.ipynb #b5b8b53b
 @contextmanager
@@ -146,12 +153,13 @@ def quiet_machine(
 
 def store_measured(
     cfg:Measurement, # Settings
-    experiment:str, # Name of the experiment, and of the file
+    experiment:str, # Name of the experiment
     device:str='cpu', # Where it was measured
+    file:str='', # Name of the file, without suffix; empty for that of the experiment
     **parts, # What was measured
 )->dict: # What is stored
     "Write one JSON file"
-    path = check_writable(cfg.results)/f'{experiment}.json'
+    path = check_writable(cfg.results)/f'{file or experiment}.json'
     record = dict(experiment=experiment, config=asdict(cfg), environment=environment(device), **parts)
     write_json(path, record)
     print(f'Stored in {path}')
