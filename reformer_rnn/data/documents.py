@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['INVALID', 'Document', 'Documents', 'random_order', 'read_folder', 'read_pg19', 'read_jsonl', 'read_latex',
-           'read_packages', 'ByteVocab', 'BPEVocab', 'train_bpe']
+           'read_packages', 'read_modules', 'ByteVocab', 'BPEVocab', 'train_bpe']
 
 # %% ../../nbs/40_data/07_documents.ipynb #64a01c6b
 import csv,json,os,platform,re,sysconfig
@@ -299,6 +299,28 @@ def read_packages(
         for o in docs: o.metadata['python'] = platform.python_version() # the library of another version is another text
     if not docs: raise FileNotFoundError(f'{"the standard library of this Python" if library else root} has no packages with files *{suffix}')
     return docs
+
+# %% ../../nbs/40_data/07_documents.ipynb #3b95031a
+def read_modules(
+    root=None, # Folder of source files at any depth; None for the standard library of this Python
+    suffix='.py', # How the names of source files end, or a tuple of endings
+    exclude=('site-packages','dist-packages'), # Folders to leave out, at any depth
+    least:int=8_000, # Bytes of the shortest file
+    most:int=120_000, # Bytes of the longest file
+    invalid:str='skip', # Bytes that are not UTF-8, as for `read_folder`
+)->Documents: # Named by their paths, with the version of `python` if it is its library
+    "Make a document of every source file, or raise `FileNotFoundError` or `ValueError`"
+    check_choice('invalid', invalid, INVALID)
+    known = {} if root else {'python': platform.python_version()} # its library is another text
+    root = _find_folder(root) if root else Path(sysconfig.get_path('stdlib'))
+    paths = [o for o in _source_files(root, suffix, exclude) if least<=o.stat().st_size<=most]
+    if not paths:
+        raise FileNotFoundError(f'{root} has no files *{suffix} of {least:,} to {most:,} bytes: expected at least one')
+    docs = []
+    for path in paths:
+        name = path.relative_to(root).as_posix()
+        docs.append(_document(name, path.read_bytes(), known, invalid, 'skip'))
+    return Documents(doc for doc in docs if doc is not None)
 
 # %% ../../nbs/40_data/07_documents.ipynb #d0cbcf57
 class ByteVocab:

@@ -184,10 +184,7 @@ NOTEBOOKS = { # Folder of records -> notebook, for claims that do not name their
     'documents': '70_papers/40_block_recurrent/02_documents',
     'document_sizes': '70_papers/40_block_recurrent/02_documents',
     'recall': '70_papers/40_block_recurrent/01_recall',
-    'block_recurrent': '70_papers/40_block_recurrent/03_speed',
-    'gpt2': '70_papers/50_gpt2/02_pages',
-    'gpt2_recall': '70_papers/50_gpt2/01_recall',
-    'gpt2_cost': '70_papers/50_gpt2/03_cost'}
+    'block_recurrent': '70_papers/40_block_recurrent/03_speed'}
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #011c0e8d
 def notebook_of(

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['paper_rows', 'RMSBlock', 'FinalNorm', 'FeedbackStack', 'memory_places', 'recurrent_places', 'BlockRecurrentLM',
-           'block_recurrent_paper']
+           'forget_states', 'swap_states', 'change_states', 'block_recurrent_paper', 'scaled_row', 'scaled_memory',
+           'WindowLM', 'scaled_model']
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #ffd4d632
 import torch
@@ -12,7 +13,7 @@ from fastcore.basics import patch
 from torch import nn
 from torch.utils.checkpoint import checkpoint as run_checkpointed
 
-from ..core import check_choice,check_int,check_mask
+from ..core import check_choice,check_int,check_mask,detach_state
 from ..attention.block_recurrent import BlockRecurrentAttention,FeedbackAttention,state_cells
 from ..attention.sliding import check_rows,init_kernel
 from ..blocks.transformer import Block,Stack
@@ -146,6 +147,34 @@ def restart(self:BlockRecurrentLM,
     layers = tuple(block.attention.restart(o, rows) for block,o in zip(self.blocks, self.blocks.block_states(state.layers)))
     return state._replace(position=state.position.masked_fill(rows, 0), layers=layers)
 
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #df44e416
+def forget_states(
+    model:BlockRecurrentLM, # A model with a recurrent block
+    state, # Its `LMState` at the end of a block of tokens
+):
+    "The state in which the state vectors have seen nothing, and the windows all they had"
+    return change_states(model, state, lambda cell,c: cell.initial.expand_as(c))
+
+def swap_states(
+    model:BlockRecurrentLM, # A model with a recurrent block
+    state, # Its `LMState` at the end of a block of tokens, of several rows
+):
+    "The state in which every row has the state vectors of the row before, and its own windows"
+    return change_states(model, state, lambda cell,c: c.roll(1, 0))
+
+def change_states(
+    model:BlockRecurrentLM, # A model with a recurrent block
+    state, # Its `LMState` at the end of a block of tokens
+    change, # Function of a `StateCell` and its vectors -> other vectors, (b, S, d_model)
+):
+    "The state with other vectors in the recurrent blocks"
+    layers = list(state.layers)
+    for i,block in enumerate(model.blocks):
+        if not isinstance(block.attention, BlockRecurrentAttention): continue
+        vectors = change(block.attention.cell, layers[i].c)
+        layers[i] = layers[i]._replace(c=vectors, memory=None)
+    return state._replace(layers=tuple(layers))
+
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #6527425a
 _rows = {f'XL:{w}': dict(window=w, recurrent=()) for w in (512,1024,2048)} | {f'Slide:{n}L': dict(n_layers=n, recurrent=()) for n in (12,13)}
 _rows |= {f'Rec:{o}': dict(cell=o) for o in state_cells} | {f'Feedback:{o}': dict(cell=o, feedback=True) for o in ('lstm:single','fixed:skip')}
@@ -159,3 +188,49 @@ def block_recurrent_paper(
 )->dict: # Arguments of `BlockRecurrentLM`
     "The model of that row in tables 1 and 2 of Hutchins et al. (2022), for 256 different bytes"
     return dict(vocab_sz=256, dropout=.05) | paper_rows[check_choice('row', row, paper_rows)] | changes
+
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #94abe604
+def scaled_row(
+    row:str, # A key of `paper_rows`, not of a large model
+    n_layers:int, # Blocks where the paper has 12
+    window:int, # Window where the paper has 512
+    **changes, # Other arguments of `BlockRecurrentLM`
+)->dict: # Arguments of `BlockRecurrentLM`
+    "A row of table 1 in another size"
+    paper = paper_rows[check_choice('row', row, paper_rows)]
+    if 'd_ff' in paper:
+        raise ValueError(f'{row} is a larger model: expected a row of table 1, whose size can be chosen')
+    scaled = dict(n_layers=n_layers+paper.get('n_layers', 12)-12)
+    scaled['window'] = window*paper.get('window', 512)//512
+    if 'memory' in paper:
+        scaled['memory'] = scaled_memory(paper['memory'], n_layers, window)
+    return changes | paper | scaled
+
+def scaled_memory(memory, n_layers, window):
+    "Options of the blocks with a memory, divided like the window, and not below the first block"
+    found = {}
+    for number,sizes in memory.items():
+        found[max(number, -n_layers)] = {name: max(1, n*window//512) for name,n in sizes.items()}
+    return found
+
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #19dd689a
+class WindowLM(BlockRecurrentLM):
+    "Sliding windows that are read, and differentiated, one at a time, as by a Transformer-XL"
+    def read(self, ids, state=None, mask=None, keep_state=True):
+        "Read tokens, cutting the graph after every window"
+        xs,W = [],self.blocks[0].attention.window
+        for i in range(0, ids.shape[1], W):
+            seen = None if mask is None else mask[:,i:i+W]
+            x,state = super().read(ids[:,i:i+W], detach_state(state), seen)
+            xs.append(x)
+        return torch.cat(xs, 1),state if keep_state else None
+
+def scaled_model(
+    vocab_sz:int, # Number of different tokens
+    row:str, # As for `scaled_row`
+    *size, # `n_layers` and `window`
+    **changes, # Other arguments of `BlockRecurrentLM`
+)->BlockRecurrentLM: # A `WindowLM` for the rows that are called XL
+    "The model of a row of table 1 in another size"
+    kind = WindowLM if row.partition(':')[0]=='XL' else BlockRecurrentLM
+    return kind(vocab_sz, **scaled_row(row, *size, **changes))

@@ -35,6 +35,7 @@ def settings_won(*settings):
     changes = [recurrence_changes(runs) for runs in settings]
     return share_of(change.value<0 for change in changes if change)
 
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #95f45af8
 def learns_sooner(runs):
     "Mean training loss of the first quarter of the updates in bits, with recurrence minus without"
     def early(name):

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['usual_setup', 'published_setups', 'layers_of', 'recurrent', 'forecast_experiment', 'read_setups', 'ForecastData',
            'ForecastModels', 'ForecastConfig', 'fill_in', 'load_forecast', 'made_up_frame', 'parse_forecaster',
-           'rem_heads', 'forecast_model', 'build_forecaster', 'forecast_learner', 'example_forecast', 'train_forecast',
-           'check_heads', 'check_forecast', 'describe', 'run_forecast']
+           'rem_heads', 'forecast_model', 'build_forecaster', 'forecast_learner', 'train_forecast', 'check_heads',
+           'check_forecast', 'describe', 'run_forecast']
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #a1d1b801
 from dataclasses import dataclass,replace
@@ -20,9 +20,11 @@ from fastai.learner import Learner
 from fastai.optimizer import Adam
 from torch import nn
 
+# %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #30b95027
 from ...core import check_choice,check_int,seed_everything
 from ...attention.rsa import paper_heads
-from ...data.forecast import baselines,evaluate_forecast,forecast_dls,forecast_windows
+from ...data.forecast import (baselines,evaluate_forecast,forecast_dls,forecast_windows,
+                                        window_example)
 from ...data.series import frame_series,read_series,synthetic_series
 from ...data.text import Split
 from ...models.baselines import LinearMap,SubtractLast
@@ -239,25 +241,6 @@ def forecast_learner(
     return Learner(dls, model, loss_func=nn.MSELoss(), cbs=cbs, opt_func=adam)
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #31fcfb52
-@torch.no_grad()
-def example_forecast(
-    windows, # Test `Windows`
-    i:int, # Number of the window
-    forecasts:dict, # Name -> model or function
-    device='cpu', # Where the models are
-)->dict: # Ready for JSON
-    "Forecasts of the last column in one window"
-    *xs,y = (part[None].to(device) for part in windows[i])
-    dates = windows.dates[i:i+windows.seq_len+windows.horizon]
-    seen = min(windows.seq_len, 2*max(windows.horizon, windows.day))
-    def in_units(rows):
-        values = windows.scaler.inverse(rows[0].detach().cpu().double())
-        return [round(value, 4) for value in values[:,-1].tolist()]
-    return dict(column=windows.columns[-1], start=str(dates[windows.seq_len-seen]),
-                step=str(dates[1]-dates[0]), observed=in_units(xs[0][:,-seen:]), truth=in_units(y),
-                forecasts={name: in_units(f(*xs)) for name,f in forecasts.items()})
-
-# %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #e61156af
 def train_forecast(
     cfg:ForecastConfig, # Settings, filled in
     attention:str, # One of `cfg.attention`
@@ -271,7 +254,7 @@ def train_forecast(
     model,simple = learn.model.eval(),baselines(parts.train)
     def errors(forecast, part=parts.test): return evaluate_forecast(forecast, part)._asdict()
     n = len(parts.test)
-    examples = [example_forecast(parts.test, i, simple | {attention: model}, cfg.device)
+    examples = [window_example(parts.test, i, simple | {attention: model}, cfg.device)
                 for i in (n//3,2*n//3)]
     seconds = record['throughput']['seconds']/len(record['epochs']['epoch'])
     return record | dict(
