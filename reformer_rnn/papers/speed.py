@@ -17,7 +17,6 @@ from ..attention.lsh import lsh_attention
 from ..attention.softmax import shared_qk_attention,softmax_attention
 from ..models.lm import LM
 from ..runs.experiment import Experiment
-from ..runs.measure import in_process,memory_mark # for rooms that import them from here
 from ..runs.measure import Measurement,in_turns,peak_bytes,quiet_machine,store_measured
 
 # %% ../../nbs/70_papers/02_speed.ipynb #0c8fecdd
