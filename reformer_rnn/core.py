@@ -160,6 +160,7 @@ def record_choices():
     try: yield _choices.record
     finally: _choices.record = before
 
+# %% ../nbs/00_core.ipynb #2748a156
 @contextmanager
 def repeat_choices(
     choices:list, # From `record_choices`
@@ -209,6 +210,7 @@ def own_state(state):
         return state
     return map_state(lambda t: t.clone() if t.is_inference() else t, state)
 
+# %% ../nbs/00_core.ipynb #5e4268ff
 def cast_state(
     state, # A state, or a part of one that has one type
     dtype:torch.dtype, # In which the layer computes
@@ -252,6 +254,7 @@ class Movable(nn.Module):
         for name,o in self.derived().items(): # tensors may have been assigned, with nothing moved
             if self._buffers[name].is_meta and there is not None: self._buffers[name] = o.to(there)
 
+# %% ../nbs/00_core.ipynb #9e97d29f
 @contextmanager
 def _shared_again(module):
     "Parameters that are one before a `with` block are one after it"
@@ -382,6 +385,7 @@ def _to_disk(path):
     try: os.fsync(fd)
     finally: os.close(fd)
 
+# %% ../nbs/00_core.ipynb #09ab1923
 def _seal(folder):
     "Write the checksums of all files of a folder, and wait for the disk"
     files = [o for o in sorted(folder.iterdir()) if o.is_file() and o.name!=MANIFEST]
@@ -408,6 +412,7 @@ def _keep_others(old, new):
         if o.name not in ours and o.name!=MANIFEST and not (new/o.name).exists():
             os.rename(o, new/o.name)
 
+# %% ../nbs/00_core.ipynb #99e6b614
 def settle_folder(
     folder, # One that `whole_folder` has written, or will
 ):

@@ -37,6 +37,7 @@ class FixedGate(nn.Module):
         g = self.b.sigmoid()
         return c*g + z*(1-g)
 
+# %% ../../nbs/10_attention/13_block_recurrent.ipynb #bf0266ba
 class LSTMGate(nn.Module):
     "The input and forget gates of an LSTM (Hutchins et al. 2022, equations 5 to 7)"
     def __init__(self,
@@ -77,6 +78,7 @@ class SingleUpdate(nn.Module):
         "As for `SkipUpdate`"
         return self.rest(c, self.to_f(h).relu())
 
+# %% ../../nbs/10_attention/13_block_recurrent.ipynb #1b99a6a4
 class DualUpdate(nn.Module):
     "Projection and gate, then norm, feed-forward network and gate"
     def __init__(self, d_in, d_model, d_ff, gate, tanh):
@@ -214,6 +216,7 @@ class StateMemory(NamedTuple):
     v:torch.Tensor # Values, (b, h, S, d)
     mark:torch.Tensor # Of the weights that made them, from `weights_mark`, (b,)
 
+# %% ../../nbs/10_attention/13_block_recurrent.ipynb #31939b61
 @patch
 def weights_mark(self:StateCell)->int: # None if nobody can say
     """A number that is another one after a change of the weights that `project` uses, or of the
@@ -238,6 +241,7 @@ def usable(self:StateCell, memory)->bool:
     mark = self.weights_mark()
     return mark is not None and memory.mark.tolist()==[mark]*len(memory.mark)
 
+# %% ../../nbs/10_attention/13_block_recurrent.ipynb #bb1554f5
 @patch
 def remember(self:StateCell, c, projected=None)->StateMemory:
     "The memory of states c, which are projected if they are not yet"
@@ -292,6 +296,7 @@ def follow(self:BlockRecurrentAttention, state, dtype):
                           v=state.v.to(dtype),
                           memory=cast_state(state.memory, dtype))
 
+# %% ../../nbs/10_attention/13_block_recurrent.ipynb #1c28afb9
 @patch
 def begin(self:BlockRecurrentAttention, k, v):
     "The state before the first position"

@@ -79,6 +79,7 @@ class ConvolvedState(NamedTuple):
     inputs:torch.Tensor # Last inputs of the convolution, (b, size-1, d_model)
     layer:object # State of the layer
 
+# %% ../../nbs/10_attention/17_short_convolution.ipynb #a288e53c
 @register_attention('convolved')
 class ConvolvedAttention(AttentionLayer):
     "A short convolution in front of another layer"

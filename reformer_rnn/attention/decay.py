@@ -103,6 +103,7 @@ def log_decays(
     if g.ndim==1: return hide_padding(g[:,None,None].expand(b,h,n,1), real)
     return g.unsqueeze(-1) if g.ndim==3 else g
 
+# %% ../../nbs/10_attention/06_decay.ipynb #0490cdd8
 def start_state(
     state:torch.Tensor, # What the caller gave, or None
     shape:tuple, # (b, h, d, dv)
@@ -223,6 +224,7 @@ class _Tile:
             if step==1: sums[i+1].addcmul_(sums[i], keep)
             else: sums[i].addcmul_(sums[i+1], keep)
 
+# %% ../../nbs/10_attention/06_decay.ipynb #19d79c10
 class _HeadTile(_Tile):
     "One decay a head and position"
     def weigh(self, g):
@@ -247,6 +249,7 @@ def _between(A, s):
     return A.unflatten(2, (-1,2*s)).unflatten(1, (-1,2*s)).diagonal(0, 1, 3).movedim(-1,
             1)[:,:,s:,:s]
 
+# %% ../../nbs/10_attention/06_decay.ipynb #c53a4003
 class _ChannelTile(_Tile):
     "A decay for each channel and position; chunks are filled up to a power of two"
     def length(self, C): return 1<<(C-1).bit_length()
@@ -322,6 +325,7 @@ def gradients(self:_HeadTile, dA, dQ, dK, S, R, want_g):
     dK.baddbmm_(G.mT, self.Q)
     return dg
 
+# %% ../../nbs/10_attention/06_decay.ipynb #842ae6e4
 @patch
 def gradients(self:_ChannelTile, dA, dQ, dK, S, R, want_g):
     "The same, round by round from the whole chunk to single positions"
@@ -366,6 +370,7 @@ def _tiles(xs, C, S, states):
         return kind(buffers, xs, cut, tables, None if start is None else start[rows]),cut
     return make,groups,len(parts)
 
+# %% ../../nbs/10_attention/06_decay.ipynb #c99055d9
 class _Decay(torch.autograd.Function):
     "Decaying linear attention in tiles; its output is (b, n, h, dv)"
     @staticmethod

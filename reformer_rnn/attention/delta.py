@@ -153,6 +153,7 @@ def _value_gradients(tile, S):
     errors.baddbmm_(tile.KKd.tril_(-1), tile.U, alpha=-1)
     return errors.mul_(Y).sum(-1, keepdim=True),Y.mul_(tile.beta)
 
+# %% ../../nbs/10_attention/15_delta.ipynb #9043d606
 def _tile_gradients(tile, dO):
     "Gradients of queries, keys, values, step sizes and, with decays, of their logarithms"
     buffers = tile.buffers
@@ -194,6 +195,7 @@ def _constants(parts, C, gated, like):
                 sum_ranges(c, like) if gated else None)
             for c in lengths}
 
+# %% ../../nbs/10_attention/15_delta.ipynb #033d3c54
 class _Delta(torch.autograd.Function):
     "The delta rule in tiles; its output is (b, n, h, dv), and g may be None, as may S"
     @staticmethod
@@ -245,6 +247,7 @@ def _backward(ctx, dO, R_last):
         if S is not None: dS[rows] = R.view_as(dS[rows])
     return (*grads,dS,None)
 
+# %% ../../nbs/10_attention/15_delta.ipynb #87a90397
 _Delta.backward = staticmethod(_backward)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #a7219fbf
@@ -262,6 +265,7 @@ def over_whole(
     out,S = delta_chunks(Q, K, V, beta, S.flatten(0, 1), g)
     return out.flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
 
+# %% ../../nbs/10_attention/15_delta.ipynb #db9627de
 def differentiable_delta_gradients(inputs, cotangents, C):
     "The gradients of the kernel for a second derivative: autograd goes through `delta_chunks`"
     dtype = torch.promote_types(inputs[0].dtype, torch.float32)
@@ -309,6 +313,7 @@ def check_delta(q, k, v, beta, n_steps):
         raise ValueError(f'beta has shape {tuple(beta.shape)}: expected {(*k.shape[:2],n)}, one '
                          'number a write')
 
+# %% ../../nbs/10_attention/15_delta.ipynb #16a1c880
 def check_steps(
     k:torch.Tensor, # Keys, (b, h, n, d)
     beta:torch.Tensor, # Step sizes, (b, h, n, 1)

@@ -24,6 +24,7 @@ class DeltaState(NamedTuple):
     S:torch.Tensor # What keys stand for, (b, h, d, d), at least float32
     inputs:torch.Tensor # Last inputs of the convolution, (b, size-1, channels); None without one
 
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #4affcf0d
 class DeltaLayer(AttentionLayer):
     "Base of the layers of the delta rule"
     state_type = DeltaState
@@ -121,6 +122,7 @@ def attend(self:DeltaLayer, qkv, beta, decay, gate, state, mask):
     out = self.norm(out.to(self.norm.weight.dtype))
     return out if gate is None else out*F.silu(gate),DeltaState(S, inputs)
 
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #506168e6
 @patch
 def parts(self:DeltaLayer, state):
     """The matrix and the inputs of a state; `ValueError` where only one of state and layer has a
@@ -156,6 +158,7 @@ class GatedDeltaAttention(DeltaLayer):
     ):
         super().__init__(d_model, n_heads, gated=True, **kwargs)
 
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #df6e7819
 @register_attention('delta_product')
 class DeltaProductAttention(DeltaLayer):
     "Several steps of the delta rule for each position (Siems et al. 2025)"

@@ -147,6 +147,7 @@ class LearnedMap(nn.Module):
         "W x + b for each head: (b, h, n, d) -> (b, h, n, c)"
         return project_heads(x, self.weight)+self.bias.to(x.dtype)
 
+# %% ../../nbs/10_attention/05_feature_maps.ipynb #0291a29f
 class T2R(LearnedMap):
     "relu of a learned affine map (Kasai et al. 2021)"
     def __init__(self,

@@ -121,7 +121,8 @@ def check(self:AttentionLayer, x, state, context):
     if not self.reads_context:
         why = ', and only causal layers have another kind of state' if context is None else ''
         able = ', '.join(name for name,cls in attention_layers.items() if cls.reads_context)
-        raise ValueError(f'{self.name} attention cannot read a context{why}; layers that can: {able}')
+        raise ValueError(f'{self.name} attention cannot read a context{why}; layers that can: '
+                         f'{able}')
     if context is not None and state is not None:
         raise ValueError('a context and a state: the state is what was prepared from a context, '
                          'so give one of them')
@@ -146,6 +147,7 @@ def read(self:AttentionLayer, q, state):
     "Attend from the queries to what was prepared: (b, h, n, dv)"
     raise NotImplementedError
 
+# %% ../../nbs/10_attention/00_layer.ipynb #dade3991
 def real_context(
     context:torch.Tensor, # (b, m, d_model)
     mask:torch.Tensor=None, # Key mask (b, m)

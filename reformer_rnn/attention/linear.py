@@ -88,6 +88,7 @@ class Buffers(dict):
         if name not in self or len(self[name])<n: self[name] = torch.empty(n, **self.options)
         return self[name][:n].view(shape)
 
+# %% ../../nbs/10_attention/02_linear.ipynb #4855d593
 def tile_slices(
     q:torch.Tensor, # (b, h, n, d)
     C:int, # Positions in a chunk
@@ -104,6 +105,7 @@ def tile_slices(
     if whole<n: parts.append(slice(whole, n))
     return groups,parts
 
+# %% ../../nbs/10_attention/02_linear.ipynb #9e3750cc
 def cut_tile(
     x:torch.Tensor, # (b, h, n, d)
     rows:slice, # Of the batch
@@ -138,6 +140,7 @@ def _load(buffers, q, k, v, rows, part, C, phi):
     Q,K,V = (x.flatten(0, 2) for x in (Q,K,V))
     return Q,K,V,torch.bmm(Q, K.mT, out=buffers('A', len(Q), Q.shape[1], Q.shape[1])).tril_()
 
+# %% ../../nbs/10_attention/02_linear.ipynb #ce99e093
 def _add_up(S, start, step=1):
     """Turn the terms in `S`, after the first or before the last place, into sums of `start` and all
     up to there, in place"""
@@ -230,6 +233,7 @@ def _backward(ctx, G, R_last):
         if S is not None: dS[rows] = R
     return dq,dk,dv_,dS,None,None,None
 
+# %% ../../nbs/10_attention/02_linear.ipynb #000f3b7c
 _CausalLinear.backward = staticmethod(_backward)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #49e03f8c
@@ -281,6 +285,7 @@ def chunked_linear_attention(
         out = out.transpose(1,2)
     return out.to(v.dtype),LinearState(S[...,:-1], S[...,-1])
 
+# %% ../../nbs/10_attention/02_linear.ipynb #57b71858
 linear_backends = {'torch': chunked_linear_attention}
 
 # %% ../../nbs/10_attention/02_linear.ipynb #01cab60c
@@ -309,6 +314,7 @@ def _refuse_denominators(value, dtype):
                      'have vanished; normalise or scale what they are made of, or compute in '
                      'float64')
 
+# %% ../../nbs/10_attention/02_linear.ipynb #70ae8739
 def seen_so_far(
     feature_map, # A callable
     mask:torch.Tensor=None, # Key mask, (b, 1, 1, n)
@@ -366,6 +372,7 @@ def map_features(
                          'keys: `check_feature_map` tests yours')
     return f
 
+# %% ../../nbs/10_attention/02_linear.ipynb #9765d4fd
 def map_keys(
     k:torch.Tensor, # Keys, (b, h, m, d)
     v:torch.Tensor, # Values, (b, h, m, dv)
@@ -404,6 +411,7 @@ def check_sums(state, seen):
     lost = (state.z<=0).all(-1, keepdim=True) & anything
     if lost.any(): _refuse_denominators(0., state.z.dtype)
 
+# %% ../../nbs/10_attention/02_linear.ipynb #4c2f57eb
 def read_context(
     q:torch.Tensor, # Queries, (b, h, n, d)
     state:LinearState, # From `sum_context`, with the same feature map

@@ -112,6 +112,7 @@ def local_attention(
     return attend_tiles(q, k, v, real, bias, first, last, max(window, 16), causal, include_self,
                         scale),state
 
+# %% ../../nbs/10_attention/04_local.ipynb #1e40b837
 def extend_local(past, k, v, mask):
     "The positions of a state and those after them"
     past = cast_state(past, k.dtype)
@@ -146,6 +147,7 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     else: out = sdpa(q, k, v, attn_mask=allowed, scale=scale)
     return out.unflatten(0, (-1,-(-n//rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
 
+# %% ../../nbs/10_attention/04_local.ipynb #c9e65aea
 def scaled(q, scale):
     "Queries times `scale`, by default 1/sqrt(d)"
     return q if scale==1 else q*(q.shape[-1]**-.5 if scale is None else scale)

@@ -36,6 +36,7 @@ def bucket_factors(
                              'direction comes with its opposite')
     return tuple(factors)
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #d7fef76e
 def draw_rotations(
     n_hashes:int, # Rounds R
     n_heads:int, # Heads h
@@ -98,6 +99,7 @@ def as_sorted(
 
 _PADDING = 2**31 # a bucket after all others
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #4ddb152e
 def sort_positions(
     buckets:torch.Tensor, # (b, h, R, n)
     real:torch.Tensor, # Which positions are not padding, (b, n)
@@ -129,8 +131,8 @@ def sort_rounds(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #782407c4
 class _Block:
-    """Some heads of some sequences, and the array in which their sorted positions lie: for each head
-    in turn empty places, its n positions, and what fills its last tile.
+    """Some heads of some sequences, and the array in which their sorted positions lie: for each
+    head in turn empty places, its n positions, and what fills its last tile.
     A table has one row for each position and head in the order (b, n, h)."""
     def __init__(self, x, batch, heads, bucket_size, window):
         _,h,n,_ = x.shape
@@ -154,6 +156,7 @@ class _Block:
     def queries(self, x): return x.unflatten(0, (-1,self.t))[self.empty:] # (tiles, t, ...)
     def keys(self, x): return x.unfold(0, self.window, self.t) # (tiles, ..., window), a view
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #6f8ec8f2
 def _blocks(x, bucket_size, window):
     "Cut batch and heads into blocks whose scores stay in cache"
     b,h,n,_ = x.shape
@@ -168,6 +171,7 @@ def _blocks(x, bucket_size, window):
 # %% ../../nbs/10_attention/03_lsh.ipynb #af3f7fbe
 _HIDDEN,_ALONE = -1e30,-1e29
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #531ec0eb
 class _Round:
     "One round of a block: where its rows come from, where they go, and who sees whom"
     def __init__(self, block, rounds, r):
@@ -198,6 +202,7 @@ class _Round:
 # (b, h, n, d) -> rows (b·n·h, d), the layout of projections
 def _table(x): return x.transpose(1,2).reshape(-1, x.shape[-1])
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #6dfe23b7
 def _attend(q, k, v, rounds, bucket_size, window, causal, scale):
     "Output, its log-sum-exp and that of every round"
     (b,h,n,_) = q.shape
@@ -231,6 +236,7 @@ def _sum_overlapping(block, p, x):
     for j,part in enumerate(p.split(block.t, -1)): out[j:j+len(p)].baddbmm_(part.mT, x)
     return out.flatten(0, 1)
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #a4d0b389
 def _attend_backward(g, q, k, v, rounds, out, total, parts, bucket_size, window, causal, scale):
     "Gradients of q, k and v"
     tables = _table(q),_table(k*scale),_table(v),_table(g)
@@ -452,6 +458,7 @@ def attend_self(
     else: out = _HashedAttention.apply(q, state.k, state.v, options, *rounds)
     return out[:,:,past:],(state if window=='band' else None)
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #5568380b
 def attend_densely(q, k, v, rounds, scale):
     """The same with all n x n pairs, in ordinary operations: for `torch.func`, and for an export
     with gradients"""
@@ -490,6 +497,7 @@ def default_buckets(
     first = 2**math.ceil(math.log2(total)/2)
     return first,2*-(-total//(2*first))
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #09927c1c
 def extend_lsh(state, new, rotations, factors):
     "Append new positions to a state, hashing its keys again if it asks for it"
     if state is None: return new
@@ -529,6 +537,7 @@ def check_rotations(rotations, n_heads, d_head, factors):
 # %% ../../nbs/10_attention/03_lsh.ipynb #2a7fb245
 _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #c9c0ef42
 @register_attention('lsh', reads_context=True)
 class LSHAttention(SharedQKAttention):
     "LSH attention; the parameters are those of `SharedQKAttention`"

@@ -98,6 +98,7 @@ def empty_store(
     return Store(k.new_zeros(b, h, size, d), v.new_zeros(b, h, size, v.shape[-1]),
                  k.new_zeros(b, size, dtype=torch.bool), k.new_zeros(b, dtype=torch.long))
 
+# %% ../../nbs/10_attention/14_memory.ipynb #c25cff34
 def write_store(
     store:Store, # What there is
     k:torch.Tensor, # Keys to write, (b, h, n, d) with n of at most M
@@ -125,6 +126,7 @@ class MemoryState(NamedTuple):
     real:torch.Tensor
     store:Store # All complete blocks, as far as they fit
 
+# %% ../../nbs/10_attention/14_memory.ipynb #eeb721e4
 @register_attention('memorizing')
 class MemorizingAttention(SlidingAttention):
     """Sliding-window attention, mixed with attention to the nearest keys of a store (Wu et al.
@@ -202,6 +204,7 @@ def begin(self:MemorizingAttention, k, v):
     return MemoryState(past.k, past.v, None if self.empty=='zeros' else past.real,
                        empty_store(k, v, self.size))
 
+# %% ../../nbs/10_attention/14_memory.ipynb #eb1c1b78
 @patch
 def check(self:MemorizingAttention, x, state, context):
     "Also refuse the state of another batch or another layer"

@@ -137,6 +137,7 @@ class ReadOnce(NamedTuple):
     "State of a layer that cannot go on: it only says how much was read"
     length:torch.Tensor # Number of positions, (b,)
 
+# %% ../../nbs/10_attention/11_probsparse.ipynb #339d82cb
 @register_attention('probsparse')
 class ProbSparseAttention(QKVAttention):
     """ProbSparse attention (Zhou et al. 2021), with recurrence if `heads` is given; otherwise the

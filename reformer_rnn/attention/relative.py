@@ -84,6 +84,7 @@ def relative_attention(
     if allowed is not None: bias = torch.where(allowed, bias, -torch.inf)
     return sdpa(q+u[:,None], k, v, attn_mask=bias, scale=scale),state
 
+# %% ../../nbs/10_attention/09_relative.ipynb #71cf93c7
 def _near_pairs(q, k, allowed, window):
     "Leave of the allowed pairs those at distances below `window`"
     if window is None or check_int('window', window)>=k.shape[2]: return allowed
@@ -190,6 +191,7 @@ def mix(self:RelativeAttention, q, k, v, mask):
     return relative_attention(q, k, v, self.codes(k.shape[2], q), self.u, self.w, mask=mask,
                               window=self.mem_len if self.same_length else None)[0]
 
+# %% ../../nbs/10_attention/09_relative.ipynb #31a392bc
 @patch
 def attend(self:RelativeAttention, x, state, mask):
     "Attend to memory and input, and remember the last `mem_len` inputs"
@@ -204,6 +206,7 @@ def attend(self:RelativeAttention, x, state, mask):
     return out,(RelativeState(*(o if o is None else o[:,n:].clone() for o in seen)) if n>0
                 else seen)
 
+# %% ../../nbs/10_attention/09_relative.ipynb #7998d671
 @patch
 def check_memory(self:RelativeAttention, state, x):
     "Refuse the memory of another batch, width or length"

@@ -17,6 +17,7 @@ from .local import toeplitz
 # %% ../../nbs/10_attention/07_rem.ipynb #ae7750da
 rem_kinds = 'regular','cos','sin'
 
+# %% ../../nbs/10_attention/07_rem.ipynb #34938c79
 def rem_matrix(
     kind:str, # 'regular', 'cos' or 'sin'
     # Number of queries, which are the last n of the keys' positions; or their times, integers (...,
@@ -63,6 +64,7 @@ def _type_of(*numbers): # `(dtype, device)`
     dtypes = [o.dtype for o in tensors if o.is_floating_point()] or [torch.get_default_dtype()]
     return reduce(torch.promote_types, dtypes, torch.float32),tensors[0].device if tensors else None
 
+# %% ../../nbs/10_attention/07_rem.ipynb #f7fe41b7
 # `(decay, theta)`, each a tensor () or (h,)
 def _check_numbers(decay, theta, dtype, device, h=None):
     "Refuse decays and angles that are none, or not as many as there are heads"
@@ -121,7 +123,8 @@ def _complex_powers(
     one = torch.zeros_like(rho); one[...,0] = 1
     powers,step = one.unsqueeze(1),rho.unsqueeze(1)
     while powers.shape[1]<=k:
-        powers,step = torch.cat([powers,_complex_product(powers, step)], 1),_complex_product(step,
+        powers = torch.cat([powers,_complex_product(powers, step)], 1)
+        step = _complex_product(step,
                 step)
     return powers[:,:k+1]
 
@@ -190,8 +193,9 @@ def _mix_chunks(
     z = z.permute(1,2,0,3,4).flatten(3)
     states = _chunk_states(added[0], A, z)
     if not causal:
-        R,states = torch.cat([R,R.flip(1)],
-                             2),torch.cat([states,_chunk_states(added[1].flip(3), A, z).flip(3)], 1)
+        R = torch.cat([R,R.flip(1)],
+                             2)
+        states = torch.cat([states,_chunk_states(added[1].flip(3), A, z).flip(3)], 1)
     out = torch.baddbmm(local, R, states.flatten(2)).view(h, C, b, chunks, d, w).permute(2,3,1,4,0,
             5).reshape(b, chunks*C*d, h, w)
     last = (x.view(h, C, b, chunks, d, w)[:,:,:,-1],states[:,:,:,-1].unflatten(-1, (d,w)))
@@ -337,6 +341,7 @@ def _exact(device)->torch.dtype:
     "Type of eigenvalues: a rounded one is an error that grows with every power of it"
     return torch.float32 if device.type=='mps' else torch.float64
 
+# %% ../../nbs/10_attention/07_rem.ipynb #a0dba29b
 def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries, chunk_size):
     "`rem_mix` from eigenvalues"
     C = check_int('chunk_size', chunk_size)

@@ -62,6 +62,7 @@ def _spread_values(
     x = torch.linspace(0, 2, n)
     return torch.where(x<1, x-2, x)
 
+# %% ../../nbs/10_attention/08_rsa.ipynb #b7b25d6d
 class REM(nn.Module):
     "Recurrence encoding matrices of several heads, with their learned eigenvalues"
     def __init__(self,
@@ -83,8 +84,8 @@ class REM(nn.Module):
         if regular: self.eta = nn.Parameter(_spread_values(len(regular), signed=True)) # λ = tanh η
         # γ = σ(ν)
         if pairs:
-            self.nu,self.theta = (nn.Parameter(_spread_values(len(pairs))),
-                                  nn.Parameter(torch.full((len(pairs),), torch.pi/4)))
+            self.nu = nn.Parameter(_spread_values(len(pairs)))
+            self.theta = nn.Parameter(torch.full((len(pairs),), torch.pi/4))
         owner = {i: j for j,o in enumerate([[i] for i in regular]+list(pairs.values())) for i in o}
         # which of these numbers, one after the other, each head has
         self.owner = [owner[i] for i in range(len(self.heads))]
@@ -116,6 +117,7 @@ def _hashable(o)->bool:
     except TypeError: return False
     return True
 
+# %% ../../nbs/10_attention/08_rsa.ipynb #4afcb4a4
 def _runs(heads)->list: # Of (slice of heads, kinds, dilation)
     "Neighbouring heads of the same dilation"
     at,found = 0,[]
@@ -137,6 +139,7 @@ def eigenvalues(self:REM): # `(decay, theta)`, each (heads,), at least float32
     angle = torch.cat(angle).unbind()
     return torch.stack([decay[i] for i in self.owner]),torch.stack([angle[i] for i in self.owner])
 
+# %% ../../nbs/10_attention/08_rsa.ipynb #9a342712
 @patch
 def forward(self:REM,
     v:torch.Tensor, # Values of these heads, (b, heads, n, w)
@@ -164,6 +167,7 @@ def forward(self:REM,
     return outs[0] if len(outs)==1 else torch.cat(outs,
                                                   1),None if states[0] is None else tuple(states)
 
+# %% ../../nbs/10_attention/08_rsa.ipynb #ed34ed1d
 @patch
 def matrix(self:REM,
     n, # Number of queries, or their times; as in `rem_matrix`
@@ -199,6 +203,7 @@ def new_gate(
     mu = torch.empty(() if check_choice('gate', gate, ('layer','head'))=='layer' else r)
     return nn.Parameter(mu.uniform_(-3, 3) if init_mu is None else mu.fill_(init_mu))
 
+# %% ../../nbs/10_attention/08_rsa.ipynb #afdaf78d
 def new_matrices(
     n_heads:int, # Heads of the layer
     # List of (kind, dilation, pair) for the heads with a matrix, at most `n_heads`; default
@@ -225,6 +230,7 @@ class RSAState(NamedTuple):
     kv:KVState # Keys and values
     sums:tuple=None # Of the matrices, at least float32; None with truncation
 
+# %% ../../nbs/10_attention/08_rsa.ipynb #e5d7ba71
 @register_attention('rsa')
 class RSA(QKVAttention):
     """Self-attention with recurrence (Huang et al. 2023); parameters of `SoftmaxAttention` and a

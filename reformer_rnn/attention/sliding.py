@@ -120,7 +120,8 @@ class SlidingAttention(QKVAttention):
         self.first,self.reach = window_distances(window, True, include_self)
         self.register_derived()
         self.distance_bias = None
-        if distances: self.distance_bias = nn.Parameter(torch.empty(n_heads, 32).normal_(std=32**-.5))
+        if distances:
+            self.distance_bias = nn.Parameter(torch.empty(n_heads, 32).normal_(std=32**-.5))
         self.scale,self.to_out = self.new_scale(),new_linear(n_heads*self.d_head, d_model,
                                                              self.config['bias'])
 
@@ -161,6 +162,7 @@ def attend_window(self:SlidingAttention, q, k, v, past, mask):
     return local_attention(q, k, v, window=self.window, include_self=self.include_self,
                            bias=self.bias_by_distance(q.dtype), scale=1., mask=mask, state=past)
 
+# %% ../../nbs/10_attention/12_sliding.ipynb #de63d1d5
 @patch
 def bias_by_distance(self:SlidingAttention, dtype):
     "What is added to the scores for each distance in the window, (h, W), or None"
@@ -223,6 +225,7 @@ class RSASlidingState(NamedTuple):
     local:LocalState # Keys and values in the window
     sums:tuple # Of the matrices, at least float32
 
+# %% ../../nbs/10_attention/12_sliding.ipynb #c836a40c
 @register_attention('rsa_sliding')
 class RSASlidingAttention(SlidingAttention):
     "Sliding-window attention blended with recurrence encoding matrices (Huang et al. 2023)"

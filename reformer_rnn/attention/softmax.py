@@ -95,6 +95,7 @@ def softmax_attention(
         allowed = bias if allowed is None else bias.masked_fill(~allowed, -torch.inf)
     return sdpa(q, k, v, attn_mask=allowed, scale=scale),state
 
+# %% ../../nbs/10_attention/01_softmax.ipynb #bdf25db3
 def hide_all(q, k, v, mask, causal):
     """Zeros at padding of keys and values, and of causal queries, which are the last of the same
     positions"""

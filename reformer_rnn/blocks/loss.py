@@ -65,6 +65,7 @@ def chunked_cross_entropy(
     loss = sum_plainly if ordinary_only() else _ChunkedLoss.apply
     return loss(x.flatten(0, -2), weight, bias, y.flatten(), ignore_index, chunk_size)/n
 
+# %% ../../nbs/20_blocks/04_loss.ipynb #de62eb56
 def sum_plainly(x, weight, bias, y, ignore_index, chunk_size):
     "The same sum in ordinary operations: autograd keeps the logits of every slice"
     total = 0.
@@ -74,6 +75,7 @@ def sum_plainly(x, weight, bias, y, ignore_index, chunk_size):
         total = total+F.cross_entropy(z, target, ignore_index=ignore_index, reduction='sum')
     return total
 
+# %% ../../nbs/20_blocks/04_loss.ipynb #17193ad8
 def check_targets(x, y, weight, bias, ignore_index):
     """The number of targets that count; `ValueError` for what does not fit together, and for
     targets outside of the vocabulary"""

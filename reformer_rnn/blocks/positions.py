@@ -134,6 +134,7 @@ class AxialPositions(nn.Module):
         places = [positions//math.prod(self.shape[i+1:])%n for i,n in enumerate(self.shape)]
         return torch.cat([table(place) for table,place in zip(self.tables, places)], -1)
 
+# %% ../../nbs/20_blocks/01_positions.ipynb #14e1064d
 def check_ints(
     name:str, # Name of the argument, for the message
     values, # What the caller gave
@@ -207,6 +208,7 @@ class Embed(nn.Module):
             x = x + self.positions(places if start is None else places+start.unsqueeze(1))
         return self.dropout(hide_padding(x, mask))
 
+# %% ../../nbs/20_blocks/01_positions.ipynb #b41048f9
 def count_positions(
     ids:torch.Tensor, # Tokens, (b, n)
     mask:torch.Tensor=None, # Key mask (b, n), False at padding

@@ -36,6 +36,7 @@ def smallest_type(
     return choice.to(next(o for o in (torch.uint8, torch.int16, torch.int32, torch.int64)
                           if torch.iinfo(o).min<=low and high<=torch.iinfo(o).max))
 
+# %% ../../nbs/20_blocks/03_reversible.ipynb #b8a97025
 @contextmanager
 def repeat_call(
     x:torch.Tensor, # Any tensor on the device in use
@@ -105,6 +106,7 @@ def pull_back(
         sums = [add_gradients(*o) for o in zip(sums, grads)]
     return torch.cat(added, 1),torch.cat(dx, 1),sums
 
+# %% ../../nbs/20_blocks/03_reversible.ipynb #503ee1f2
 def add_gradients(a, b):
     "Sum of two gradients, each of which may be None"
     return a if b is None else b if a is None else a+b
@@ -185,6 +187,7 @@ class _Reversible(torch.autograd.Function):
         dcontext = sums.pop() if wanted else None
         return None,(da+db).to(run.dtype),dcontext,*(for_hooks(*o) for o in zip(run.params, sums))
 
+# %% ../../nbs/20_blocks/03_reversible.ipynb #3b238f75
 _changed = ('the stack was changed between its forward and its backward pass: its mode, its '
             'attention, its parameters or buffers, or the mask or states that it was given, are '
             'not the same. '

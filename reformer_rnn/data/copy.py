@@ -22,7 +22,8 @@ from ..core import check_int
 def _string_length(length, vocab_sz):
     "Check the two parameters of the task and return the length of `w`"
     if check_int('length', length, minimum=4)%2:
-        raise ValueError(f'length={length}: expected an even number of at least 4, since `0 w` is written twice')
+        raise ValueError(f'length={length}: expected an even number of at least 4, since `0 w` is '
+                         'written twice')
     check_int('vocab_sz', vocab_sz, minimum=3)
     return length//2 - 1
 
@@ -35,7 +36,8 @@ def _write_twice(w):
 def copy_sequences(
     n_items:int, # How many sequences
     length:int, # Total length, even, at least 4
-    vocab_sz:int=128, # Symbols 1..vocab_sz-1 and the separator 0; at least 3, else there is nothing to tell apart
+    # Symbols 1..vocab_sz-1 and the separator 0; at least 3, else there is nothing to tell apart
+    vocab_sz:int=128,
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
 )->torch.Tensor: # LongTensor (n_items, length)
     "Draw sequences `0 w 0 w`, or raise `ValueError` for sizes out of range"
@@ -50,8 +52,10 @@ IGNORE = -100 # Targets with this value count neither in the loss nor in a metri
 def copy_xy(
     seqs:torch.Tensor, # Sequences `0 w 0 w`, (n, length)
 )->tuple: # Input and target, both (n, length-1)
-    "Split sequences into the input and the target of a language model, with only the second half scored"
-    x,y = seqs[:,:-1].contiguous(), seqs[:,1:].clone()
+    """Split sequences into the input and the target of a language model, with only the second half
+    scored"""
+    x = seqs[:,:-1].contiguous()
+    y = seqs[:,1:].clone()
     y[:, :seqs.shape[1]//2-1] = IGNORE
     return x,y
 
@@ -65,7 +69,8 @@ def chance(
     varied:bool=False, # The task with strings of varied length, described below?
 )->Chance: # Expected `accuracy`, and cross-entropy `loss` in nats, over the scored targets
     "Compute what a model scores that knows the format of the task but not the string"
-    N,m = vocab_sz-1, sum(_varied_lengths(length, vocab_sz))/2 if varied else _string_length(length, vocab_sz)
+    N = vocab_sz-1
+    m = sum(_varied_lengths(length, vocab_sz))/2 if varied else _string_length(length, vocab_sz)
     return Chance((1+m/N)/(m+1), m*math.log(N)/(m+1))
 
 # %% ../../nbs/40_data/01_copy.ipynb #4be510dd
@@ -83,11 +88,14 @@ def _write_varied(w, n, length):
 # %% ../../nbs/40_data/01_copy.ipynb #5c00bdea
 def varied_copy_sequences(
     n_items:int, # How many sequences
-    length:int, # Total length L, at least 8; the strings and the separator take from half of it to nearly all of it
+    # Total length L, at least 8; the strings and the separator take from half of it to nearly all
+    # of it
+    length:int,
     vocab_sz:int=11, # Symbols 1..vocab_sz-1 and the separator 0; at least 3
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
 )->torch.Tensor: # LongTensor (n_items, length)
-    "Draw sequences `w 0 w 0...0` with `w` of varied length (Katharopoulos et al. 2020), or raise `ValueError` for sizes out of range"
+    """Draw sequences `w 0 w 0...0` with `w` of varied length (Katharopoulos et al. 2020), or raise
+    `ValueError` for sizes out of range"""
     a,b = _varied_lengths(length, vocab_sz)
     n = torch.randint(a, b+1, (check_int('n_items', n_items),), generator=generator)
     return _write_varied(torch.randint(1, vocab_sz, (n_items, b), generator=generator), n, length)
@@ -96,9 +104,12 @@ def varied_copy_sequences(
 def varied_copy_xy(
     seqs:torch.Tensor, # Sequences `w 0 w 0...0`, (n, length)
 )->tuple: # Input and target, both (n, length-1)
-    "Split sequences of varied strings into input and target, with only the separator and the second `w` scored"
-    x,y = seqs[:,:-1].contiguous(),seqs[:,1:]
-    n,places = (seqs==0).int().argmax(1, keepdim=True),torch.arange(y.shape[1], device=seqs.device)
+    """Split sequences of varied strings into input and target, with only the separator and the
+    second `w` scored"""
+    x = seqs[:,:-1].contiguous()
+    y = seqs[:,1:]
+    n = (seqs==0).int().argmax(1, keepdim=True)
+    places = torch.arange(y.shape[1], device=seqs.device)
     return x,y.masked_fill((places<n-1) | (places>2*n-1), IGNORE)
 
 # %% ../../nbs/40_data/01_copy.ipynb #1aa2450d
@@ -117,7 +128,8 @@ def _strings(seed, stream, first, n, m, N):
     return _below(_words(seed, stream, first, n, m), N)+1
 
 def _varied_strings(seed, stream, first, n, shortest, longest, N):
-    "The same for varied strings: (n, longest) symbols in 1..N, and how many of them count in each row"
+    """The same for varied strings: (n, longest) symbols in 1..N, and how many of them count in each
+    row"""
     words = _words(seed, stream, first, n, longest+1)
     return _below(words[:,1:], N)+1,_below(words[:,0], longest-shortest+1)+shortest
 
@@ -138,8 +150,10 @@ class CopyDL(TfmdDL):
     ):
         (_varied_lengths if varied else _string_length)(length, vocab_sz) # checks
         self.length,self.vocab_sz,self.varied,self.fixed = length,vocab_sz,varied,fixed
-        self.seed,self.epoch = check_int('seed', seed, 0, 2**64-1), check_int('epoch', epoch, 0)
-        if kwargs.get('shuffle'): raise ValueError('shuffle=True: the sequences are random already, leave it out')
+        self.seed = check_int('seed', seed, 0, 2**64-1)
+        self.epoch = check_int('epoch', epoch, 0)
+        if kwargs.get('shuffle'):
+            raise ValueError('shuffle=True: the sequences are random already, leave it out')
         super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)
 
     def sequences(self,
@@ -147,8 +161,12 @@ class CopyDL(TfmdDL):
         n:int, # How many
     )->torch.Tensor: # (n, length)
         "Generate `n` consecutive sequences of the current epoch"
-        where,N = (self.seed,0 if self.fixed else self.epoch+1,first,n),self.vocab_sz-1
-        if self.varied: return _write_varied(*_varied_strings(*where, *_varied_lengths(self.length, self.vocab_sz), N), self.length)
+        where = (self.seed,0 if self.fixed else self.epoch+1,first,n)
+        N = self.vocab_sz-1
+        if self.varied:
+            return _write_varied(*_varied_strings(*where,
+                                                  *_varied_lengths(self.length, self.vocab_sz), N),
+                                                  self.length)
         return _write_twice(_strings(*where, _string_length(self.length, self.vocab_sz), N))
 
     def xy(self,
@@ -190,10 +208,12 @@ def copy_dls(
     n_valid:int=512, # Validation sequences, always the same
     seed:int=0, # Selects the sequences of both
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
-    varied:bool=False, # Strings of varied length, `w 0 w 0...0`? The paper has them with length=128 and vocab_sz=11
+    # Strings of varied length, `w 0 w 0...0`? The paper has them with length=128 and vocab_sz=11
+    varied:bool=False,
 )->DataLoaders: # Training and validation
     "Make the loaders of the copy task, or raise `ValueError` for sizes out of range"
     check_int('n_train', n_train); check_int('n_valid', n_valid)
     args = dict(length=length, vocab_sz=vocab_sz, bs=bs, seed=seed, varied=varied)
     device = default_device() if device is None else torch.device(device)
-    return DataLoaders(CopyDL(range(n_train), **args), CopyDL(range(n_valid), fixed=True, **args), device=device)
+    return DataLoaders(CopyDL(range(n_train), **args), CopyDL(range(n_valid), fixed=True, **args),
+                       device=device)

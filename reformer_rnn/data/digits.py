@@ -27,7 +27,8 @@ LEVELS = 17 # Grey levels 0..16
 Digits = namedtuple('Digits', 'images labels')
 
 # %% ../../nbs/40_data/04_digits.ipynb #308beb7a
-def read_digits()->Digits: # `images` (1797, 8, 8) of bytes 0..16, and `labels` (1797,) of integers 0..9
+# `images` (1797, 8, 8) of bytes 0..16, and `labels` (1797,) of integers 0..9
+def read_digits()->Digits:
     "Read the digits that ship with scikit-learn"
     pixels,labels = load_digits(return_X_y=True)
     return Digits(torch.from_numpy(pixels).byte().view(-1, SIDE, SIDE), torch.from_numpy(labels))
@@ -42,8 +43,10 @@ def tile_images(
     _,h,w = images.shape
     padded = F.pad(images.float(), (0,1,0,1), value=math.nan)
     padded = torch.cat([padded, torch.full((rows*ncols-len(images),h+1,w+1), math.nan)])
-    return padded.view(rows, ncols, h+1, w+1).transpose(1,2).reshape(rows*(h+1), ncols*(w+1))[:-1,:-1]
+    return padded.view(rows, ncols, h+1, w+1).transpose(1,2).reshape(rows*(h+1),
+                                                                     ncols*(w+1))[:-1,:-1]
 
+# %% ../../nbs/40_data/04_digits.ipynb #151cb9eb
 def show_digits(
     images:torch.Tensor, # (n, height, width), grey levels 0..16
     ncols:int=10, # Images in a row
@@ -52,7 +55,9 @@ def show_digits(
 )->plt.Axes:
     "Draw images in rows, ink dark"
     tiles = tile_images(images, ncols)
-    if ax is None: ax = plt.subplots(figsize=(.55*ncols, .55*ncols*tiles.shape[0]/tiles.shape[1]+.3), layout='constrained')[1]
+    if ax is None:
+        ax = plt.subplots(figsize=(.55*ncols, .55*ncols*tiles.shape[0]/tiles.shape[1]+.3),
+                          layout='constrained')[1]
     ax.imshow(tiles, cmap='Greys', vmin=0, vmax=LEVELS-1)
     ax.set(title=title, xticks=[], yticks=[]); ax.spines[:].set_visible(False)
     return ax
@@ -67,16 +72,22 @@ def split_digits(
     "Divide every class in the same way, or raise `ValueError` if a part would get none of a class"
     images,labels = digits or read_digits()
     for name,share in (('valid',valid), ('test',test)):
-        if not 0<share<1: raise ValueError(f'{name}={share!r}: expected a share above 0 and below 1')
-    order = np.random.Philox(key=check_int('seed', seed, minimum=0)).random_raw(len(labels)).argsort()
+        if not 0<share<1:
+            raise ValueError(f'{name}={share!r}: expected a share above 0 and below 1')
+    order = np.random.Philox(key=check_int('seed', seed,
+                                           minimum=0)).random_raw(len(labels)).argsort()
     parts = [],[],[]
     for label in labels.unique():
         members = torch.from_numpy(order)[labels[order]==label]
-        n_valid,n_test = round(valid*len(members)),round(test*len(members))
+        n_valid = round(valid*len(members))
+        n_test = round(test*len(members))
         if min(n_valid, n_test, len(members)-n_valid-n_test)<1:
-            raise ValueError(f'{len(members)} images of class {label} with valid={valid} and test={test}: no part may be left without the class')
-        for part,o in zip(parts, members.split([len(members)-n_valid-n_test,n_valid,n_test])): part.append(o)
-    return Split(*(Digits(images[i], labels[i]) for i in (torch.cat(o).sort().values for o in parts)))
+            raise ValueError(f'{len(members)} images of class {label} with valid={valid} and '
+                             f'test={test}: no part may be left without the class')
+        for part,o in zip(parts, members.split([len(members)-n_valid-n_test,n_valid,n_test])):
+            part.append(o)
+    return Split(*(Digits(images[i], labels[i])
+                   for i in (torch.cat(o).sort().values for o in parts)))
 
 # %% ../../nbs/40_data/04_digits.ipynb #559e3245
 START = LEVELS # Token before the first pixel
@@ -85,10 +96,15 @@ START = LEVELS # Token before the first pixel
 def pixel_xy(
     images:torch.Tensor, # (n, height, width), grey levels 0..16
 )->tuple: # Input and target, both (n, height*width)
-    "Turn images into the input and target of a language model, or raise `ValueError` for what is no image"
-    if images.ndim!=3 or images.is_floating_point(): raise ValueError(f'images have shape {tuple(images.shape)} and dtype {images.dtype}: expected integers of shape (n, height, width)')
+    """Turn images into the input and target of a language model, or raise `ValueError` for what is
+    no image"""
+    if images.ndim!=3 or images.is_floating_point():
+        raise ValueError(f'images have shape {tuple(images.shape)} and dtype {images.dtype}: '
+                         'expected integers of shape (n, height, width)')
     y = images.flatten(1).long()
-    if y.numel() and not (0<=y.min() and y.max()<LEVELS): raise ValueError(f'pixels lie between {int(y.min())} and {int(y.max())}: expected grey levels 0 to {LEVELS-1}')
+    if y.numel() and not (0<=y.min() and y.max()<LEVELS):
+        raise ValueError(f'pixels lie between {int(y.min())} and {int(y.max())}: expected grey '
+                         f'levels 0 to {LEVELS-1}')
     return torch.cat([y.new_full((len(y),1), START), y[:,:-1]], 1),y
 
 # %% ../../nbs/40_data/04_digits.ipynb #b2c0b851
@@ -127,8 +143,10 @@ def unpack_images(
 )->torch.Tensor: # (n, 8, 8) of bytes
     "Read images from strings, or raise `ValueError`"
     for s in strings:
-        if len(s)!=SIDE**2: raise ValueError(f'{s!r} has {len(s)} characters: expected {SIDE**2}, one a pixel')
-    return torch.tensor([[int(c, LEVELS) for c in s] for s in strings], dtype=torch.uint8).view(-1, SIDE, SIDE)
+        if len(s)!=SIDE**2:
+            raise ValueError(f'{s!r} has {len(s)} characters: expected {SIDE**2}, one a pixel')
+    return torch.tensor([[int(c, LEVELS) for c in s] for s in strings], dtype=torch.uint8).view(-1,
+            SIDE, SIDE)
 
 # %% ../../nbs/40_data/04_digits.ipynb #c43de395
 def pixel_contexts(
@@ -137,7 +155,8 @@ def pixel_contexts(
     "What the trivial models know about a pixel"
     x,y = pixel_xy(images)
     above = torch.cat([torch.full_like(y[:,:images.shape[2]], START), y[:,:-images.shape[2]]], 1)
-    return dict(position=torch.arange(y.shape[1]).expand_as(y), previous=x, neighbours=(LEVELS+1)*x+above)
+    return dict(position=torch.arange(y.shape[1]).expand_as(y), previous=x,
+                neighbours=(LEVELS+1)*x+above)
 
 # %% ../../nbs/40_data/04_digits.ipynb #21136bb6
 def table_bits(
@@ -146,7 +165,8 @@ def table_bits(
     name:str, # 'position', 'previous' or 'neighbours'
 )->torch.Tensor: # Bits of every pixel of `test`, (n, height*width)
     "Predict pixels by counting"
-    (c,y),(c_test,y_test) = ((pixel_contexts(o)[name].flatten(), pixel_xy(o)[1].flatten()) for o in (train,test))
+    (c,y),(c_test,y_test) = ((pixel_contexts(o)[name].flatten(), pixel_xy(o)[1].flatten())
+                             for o in (train,test))
     counts = torch.full((int(max(c.max(), c_test.max()))+1,LEVELS), .5, dtype=torch.float64)
     counts.index_put_((c,y), counts.new_ones(()), accumulate=True)
     p = counts/counts.sum(1, keepdim=True)
@@ -156,4 +176,7 @@ def digit_floors(
     split:Split, # From `split_digits`
 )->dict: # Bits per pixel of the test images
     "Compute what the trivial models achieve"
-    return dict(uniform=math.log2(LEVELS)) | {name: table_bits(split.train.images, split.test.images, name).mean().item() for name in ('position','previous','neighbours')}
+    found = dict(uniform=math.log2(LEVELS))
+    for name in ('position','previous','neighbours'):
+        found[name] = table_bits(split.train.images, split.test.images, name).mean().item()
+    return found

@@ -24,18 +24,27 @@ class Document:
     "A named text: its bytes, or the file that holds them"
     def __init__(self,
         name:str, # What to call it, unique in its collection
-        source, # A text (`str`), bytes, or the `Path` of a file, which is read whenever it is needed
+        # A text (`str`), bytes, or the `Path` of a file, which is read whenever it is needed
+        source,
         metadata:dict=None, # What else is known: title, year, split, ...
     ):
         self.name,self.metadata = str(name),dict(metadata or {})
         self.path = source if isinstance(source, Path) else None
         if isinstance(source, str):
             try: source = source.encode()
-            except UnicodeEncodeError as e: raise ValueError(f'{name} cannot be written as UTF-8: character {e.start:,} is {source[e.start]!r}, half of a pair') from None
-        if not isinstance(source, (bytes,bytearray,Path)): raise ValueError(f'{name}: expected a text, bytes or a Path, not {type(source).__name__}')
+            except UnicodeEncodeError as e: raise ValueError(f'{name} cannot be written as UTF-8: '
+                                                             f'character {e.start:,} is '
+                                                             f'{source[e.start]!r}, half of a '
+                                                             'pair') from None
+        if not isinstance(source, (bytes,bytearray,Path)):
+            raise ValueError(f'{name}: expected a text, bytes or a Path, not '
+                             f'{type(source).__name__}')
         self._data = None if self.path else bytes(source)
-        self.n_bytes = self.path.stat().st_size if self.path else len(self._data) # Length of the text in bytes
-        if not self.n_bytes: raise ValueError(f'{name} is empty: there is nothing to read or predict in it; leave it out')
+        # Length of the text in bytes
+        self.n_bytes = self.path.stat().st_size if self.path else len(self._data)
+        if not self.n_bytes:
+            raise ValueError(f'{name} is empty: there is nothing to read or predict in it; leave '
+                             'it out')
 
     def __repr__(self): return f'Document({self.name!r}, {self.n_bytes:,} bytes, {self.metadata})'
 
@@ -45,7 +54,9 @@ def data(self:Document)->bytes:
     "The bytes of the text"
     if self._data is not None: return self._data
     data = self.path.read_bytes()
-    if len(data)!=self.n_bytes: raise ValueError(f'{self.path} had {self.n_bytes:,} bytes when it was first read, and has {len(data):,} now: read the documents again')
+    if len(data)!=self.n_bytes:
+        raise ValueError(f'{self.path} had {self.n_bytes:,} bytes when it was first read, and has '
+                         f'{len(data):,} now: read the documents again')
     return data
 
 @patch(as_prop=True)
@@ -62,14 +73,19 @@ def n_words(self:Document)->int:
 INVALID = ('error','replace','keep','skip') # What to do with bytes that are not UTF-8
 
 def _utf8(data, name, invalid):
-    "The bytes of a text; where they are not UTF-8, what `invalid` says, or None to leave the file out"
+    """The bytes of a text; where they are not UTF-8, what `invalid` says, or None to leave the file
+    out"""
     check_choice('invalid', invalid, INVALID)
     try: data.decode()
     except UnicodeDecodeError as e:
         if invalid=='error':
-            raise ValueError(f'{name} is not UTF-8: the byte at offset {e.start:,} is 0x{data[e.start]:02x} ({e.reason}). Convert the file, or choose with `invalid` '
-                             "to 'replace' such bytes by U+FFFD, to 'keep' them, or to 'skip' the file") from None
-        return {'replace': data.decode('utf-8', errors='replace').encode(), 'keep': data, 'skip': None}[invalid]
+            raise ValueError(f'{name} is not UTF-8: the byte at offset {e.start:,} is '
+                             f'0x{data[e.start]:02x} ({e.reason}). Convert the file, or choose '
+                             'with `invalid` '
+                             "to 'replace' such bytes by U+FFFD, to 'keep' them, or to 'skip' the "
+                             "file") from None
+        return {'replace': data.decode('utf-8', errors='replace').encode(), 'keep': data,
+                'skip': None}[invalid]
     return data
 
 # %% ../../nbs/40_data/07_documents.ipynb #4fb4419c
@@ -82,12 +98,16 @@ class Documents(Sequence):
         self.index = {o.name: i for i,o in enumerate(self.docs)} # Place of every name
         if len(self.index)<len(self.docs):
             name = next(o.name for i,o in enumerate(self.docs) if self.index[o.name]!=i)
-            raise ValueError(f'two documents are called {name!r}: every one needs a name of its own')
+            raise ValueError(f'two documents are called {name!r}: every one needs a name of its '
+                             'own')
 
     def __len__(self): return len(self.docs)
     def __getitem__(self, i):
         if isinstance(i, str):
-            if i not in self.index: raise ValueError(f'there is no document {i!r}; there are {", ".join(list(self.index)[:8])}{", ..." if len(self)>8 else ""}')
+            if i not in self.index:
+                some = ', '.join(list(self.index)[:8])
+                more = ', ...' if len(self)>8 else ''
+                raise ValueError(f'there is no document {i!r}; there are {some}{more}')
             return self.docs[self.index[i]]
         return Documents(self.docs[i]) if isinstance(i, slice) else self.docs[i]
     def __repr__(self): return f'{len(self)} documents, {self.n_bytes:,} bytes'
@@ -99,7 +119,8 @@ class Documents(Sequence):
 
     def frame(self)->pd.DataFrame:
         "A table with a line for each document"
-        return pd.DataFrame([dict(name=0, bytes=0) | o.metadata | dict(name=o.name, bytes=o.n_bytes) for o in self.docs])
+        return pd.DataFrame([dict(name=0, bytes=0) | o.metadata
+                             | dict(name=o.name, bytes=o.n_bytes) for o in self.docs])
 
 # %% ../../nbs/40_data/07_documents.ipynb #df424a68
 def random_order(n, seed, stream):
@@ -107,27 +128,36 @@ def random_order(n, seed, stream):
     key = np.array([check_int('seed', seed, 0, 2**64-1),stream], dtype=np.uint64)
     return np.argsort(np.random.Philox(key=key).random_raw(n), kind='stable').tolist()
 
-_SPLITS = {'train': 'train', 'valid': 'valid', 'validation': 'valid', 'val': 'valid', 'test': 'test'} # Names that people use
+# Names that people use
+_SPLITS = {'train': 'train', 'valid': 'valid', 'validation': 'valid', 'val': 'valid',
+           'test': 'test'}
 
 @patch
 def parts(self:Documents)->Split: # `train`, `valid`, `test`
     "The split that the data came with, in `metadata['split']`"
     for o in self.docs:
-        if o.metadata.get('split') not in _SPLITS: raise ValueError(f"{o.name} has the split {o.metadata.get('split')!r}: expected one of {', '.join(_SPLITS)}. `split` draws one")
-    return Split(*(Documents(o for o in self.docs if _SPLITS[o.metadata['split']]==part) for part in Split._fields))
+        if o.metadata.get('split') not in _SPLITS:
+            raise ValueError(f"{o.name} has the split {o.metadata.get('split')!r}: expected one "
+                             f"of {', '.join(_SPLITS)}. `split` draws one")
+    return Split(*(Documents(o for o in self.docs if _SPLITS[o.metadata['split']]==part)
+                   for part in Split._fields))
 
 # %% ../../nbs/40_data/07_documents.ipynb #7ff74f9b
 @patch
 def split(self:Documents,
-    valid:float=.1, # Share of the documents for validation, rounded, but at least one unless it is 0
+    # Share of the documents for validation, rounded, but at least one unless it is 0
+    valid:float=.1,
     test:float=0., # Share for the final test
     seed:int=0, # Selects the documents
 )->Split: # `train`, `valid`, `test`, each in the order of the whole
     "Draw a split of whole documents, or raise `ValueError` if none would be left for training"
     for name,share in (('valid',valid), ('test',test)):
-        if not 0<=share<1: raise ValueError(f'{name}={share!r}: expected a share of at least 0 and less than 1')
+        if not 0<=share<1:
+            raise ValueError(f'{name}={share!r}: expected a share of at least 0 and less than 1')
     n_valid,n_test = (max(1, round(share*len(self))) if share else 0 for share in (valid,test))
-    if n_valid+n_test>=len(self): raise ValueError(f'{len(self)} documents with valid={valid} and test={test} leave none for train')
+    if n_valid+n_test>=len(self):
+        raise ValueError(f'{len(self)} documents with valid={valid} and test={test} leave none '
+                         'for train')
     order = random_order(len(self), seed, 2**64-1)
     chosen = order[n_valid+n_test:],order[:n_valid],order[n_valid:n_valid+n_test]
     return Split(*(Documents(self.docs[i] for i in sorted(part)) for part in chosen))
@@ -135,73 +165,93 @@ def split(self:Documents,
 # %% ../../nbs/40_data/07_documents.ipynb #478b8bb6
 def _find_folder(folder):
     "`folder`, or the folder of that name in the folder `REFORMER_RNN_DATA`"
-    places = list(dict.fromkeys(Path(o)/folder for o in ('',os.environ.get('REFORMER_RNN_DATA')) if o is not None))
+    places = list(dict.fromkeys(Path(o)/folder
+                                for o in ('',os.environ.get('REFORMER_RNN_DATA')) if o is not None))
     for p in places:
         if p.is_dir(): return p
-    raise FileNotFoundError(f'there is no folder {" or ".join(map(str, places))}; REFORMER_RNN_DATA may name a folder of data')
+    raise FileNotFoundError(f'there is no folder {" or ".join(map(str, places))}; '
+                            'REFORMER_RNN_DATA may name a folder of data')
 
 def _check_options(invalid, empty, lazy=False):
     "Check the options that all readers share"
     check_choice('invalid', invalid, INVALID); check_choice('empty', empty, ('error','skip'))
-    if lazy and invalid=='replace': raise ValueError("invalid='replace' changes a text, and lazy=True reads it from its file as it is: use one of them")
+    if lazy and invalid=='replace':
+        raise ValueError("invalid='replace' changes a text, and lazy=True reads it from its file "
+                         "as it is: use one of them")
 
 def _document(name, data, metadata, invalid, empty, path=None):
-    "A document of the bytes that were read, kept in memory unless there is a `path`; None to leave it out"
+    """A document of the bytes that were read, kept in memory unless there is a `path`; None to
+    leave it out"""
     data = _utf8(data, name, invalid)
-    return None if data is None or not data and empty=='skip' else Document(name, data if path is None or not data else path, metadata)
+    return None if data is None or not data and empty=='skip' else Document(name,
+            data if path is None or not data else path, metadata)
 
 # %% ../../nbs/40_data/07_documents.ipynb #a42a8e42
 def read_folder(
     folder, # Folder of text files, with or without subfolders
     pattern:str='**/*.txt', # Which files, as in `Path.glob`; `**/` stands for any depth
-    invalid:str='error', # Bytes that are not UTF-8: 'error', 'replace' them, 'keep' them, or 'skip' the file
+    # Bytes that are not UTF-8: 'error', 'replace' them, 'keep' them, or 'skip' the file
+    invalid:str='error',
     empty:str='error', # Files without a byte: 'error', or 'skip' them
     lazy:bool=False, # Leave the texts in their files? For corpora larger than memory
 )->Documents:
     "Make a document of every file, or raise `FileNotFoundError` or `ValueError`"
     _check_options(invalid, empty, lazy)
     root = _find_folder(folder)
-    paths = sorted((o for o in root.glob(pattern) if o.is_file()), key=lambda o: o.relative_to(root).parts)
+    paths = sorted((o for o in root.glob(pattern) if o.is_file()),
+                   key=lambda o: o.relative_to(root).parts)
     if not paths: raise FileNotFoundError(f'{root} has no files {pattern}')
     docs = []
     for path in paths:
         name = path.relative_to(root)
-        meta = {'split': _SPLITS[name.parts[0]]} if len(name.parts)>1 and name.parts[0] in _SPLITS else {}
-        docs.append(_document(name.as_posix(), path.read_bytes(), meta, invalid, empty, path if lazy else None))
+        meta = ({'split': _SPLITS[name.parts[0]]} if len(name.parts)>1 and name.parts[0] in _SPLITS
+                else {})
+        docs.append(_document(name.as_posix(), path.read_bytes(), meta, invalid, empty,
+                              path if lazy else None))
     return Documents(o for o in docs if o is not None)
 
 # %% ../../nbs/40_data/07_documents.ipynb #3f296841
-_PG19_COLUMNS = ('book_id','short_book_title','publication_date','url') # The published table has no header
+# The published table has no header
+_PG19_COLUMNS = ('book_id','short_book_title','publication_date','url')
 
 def _pg19_table(path):
     "What `metadata.csv` says about every book: {id: dict}"
     try:
         with open(path, encoding='utf-8', newline='') as f: rows = [o for o in csv.reader(f) if o]
-    except (UnicodeDecodeError,csv.Error) as e: raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
+    except (UnicodeDecodeError,csv.Error) as e: raise ValueError(f'{path} is no table of UTF-8 '
+                                                                 f'text: {e}') from None
     columns = rows.pop(0) if rows and 'book_id' in rows[0] else _PG19_COLUMNS
     table = {}
     for i,row in enumerate(rows, 1):
-        if len(row)!=len(columns): raise ValueError(f'{path}: row {i} has {len(row)} columns, expected {len(columns)}: {", ".join(columns)}')
+        if len(row)!=len(columns):
+            raise ValueError(f'{path}: row {i} has {len(row)} columns, expected {len(columns)}: '
+                             f'{", ".join(columns)}')
         known = dict(zip(columns, row))
-        key,year = known.pop('book_id'),known.get('publication_date', '')
+        key = known.pop('book_id')
+        year = known.get('publication_date', '')
         if key in table: raise ValueError(f'{path}: the book {key} has two rows')
-        table[key] = {'title': known.pop('short_book_title', None), 'year': int(year) if year.strip().isdecimal() else None} | known
+        table[key] = {'title': known.pop('short_book_title', None),
+                      'year': int(year) if year.strip().isdecimal() else None} | known
     return table
 
 # %% ../../nbs/40_data/07_documents.ipynb #6cdf1e75
 def read_pg19(
     folder='pg19', # Folder of `train`, `validation`, `test` and `metadata.csv`
     split:str=None, # Only 'train', 'valid' or 'test'; None for all
-    metadata:bool=True, # Require a line of `metadata.csv` for every book? False reads books without a table, too
+    # Require a line of `metadata.csv` for every book? False reads books without a table, too
+    metadata:bool=True,
     invalid:str='error', # Bytes that are not UTF-8, as for `read_folder`
     empty:str='error', # Files without a byte, as for `read_folder`
     lazy:bool=False, # Leave the texts in their files? The whole of PG-19 has 11 GB
-)->Documents: # Named by their numbers; `title`, `year` (None if it is no number) and `split` in the metadata
+# Named by their numbers; `title`, `year` (None if it is no number) and `split` in the metadata
+)->Documents:
     "Read books, or raise `FileNotFoundError` or `ValueError`"
     if split is not None: split = _SPLITS[check_choice('split', split, _SPLITS)]
     root = _find_folder(folder)
     path = root/'metadata.csv'
-    if metadata and not path.is_file(): raise FileNotFoundError(f'there is no {path}; metadata=False reads the books without titles and years')
+    if metadata and not path.is_file():
+        raise FileNotFoundError(f'there is no {path}; metadata=False reads the books without '
+                                'titles and years')
     table = _pg19_table(path) if path.is_file() else {}
     docs,pattern = [],'*/*.txt'
     if split is not None:
@@ -209,12 +259,18 @@ def read_pg19(
         if not folders: raise FileNotFoundError(f'{root} has no folder of the split {split!r}')
         pattern = f'{folders[0]}/*.txt'
     for o in read_folder(root, pattern, invalid, empty, lazy):
-        key,known = Path(o.name).stem,table.get(Path(o.name).stem)
-        if 'split' not in o.metadata: raise ValueError(f'{root/o.name}: expected the folders train, validation and test')
-        if known is None and metadata: raise ValueError(f'{path} has no row for {o.name}; metadata=False reads the book without title and year')
-        if known and _SPLITS.get(known.get('split'), o.metadata['split'])!=o.metadata['split']: raise ValueError(f"{path} has the split {known['split']!r} for {o.name}")
+        key = Path(o.name).stem
+        known = table.get(Path(o.name).stem)
+        if 'split' not in o.metadata:
+            raise ValueError(f'{root/o.name}: expected the folders train, validation and test')
+        if known is None and metadata:
+            raise ValueError(f'{path} has no row for {o.name}; metadata=False reads the book '
+                             'without title and year')
+        if known and _SPLITS.get(known.get('split'), o.metadata['split'])!=o.metadata['split']:
+            raise ValueError(f"{path} has the split {known['split']!r} for {o.name}")
         docs.append(Document(key, o.path or o.data, (known or {}) | o.metadata))
-    return Documents(sorted(docs, key=lambda o: (Split._fields.index(o.metadata['split']),len(o.name),o.name)))
+    return Documents(sorted(docs, key=lambda o: (Split._fields.index(o.metadata['split']),
+                                                 len(o.name),o.name)))
 
 # %% ../../nbs/40_data/07_documents.ipynb #939a643a
 def _read_record(line, where, field, invalid):
@@ -222,22 +278,32 @@ def _read_record(line, where, field, invalid):
     line = _utf8(line, where, invalid)
     if line is None: return None,None
     try: record = json.loads(line)
-    except json.JSONDecodeError as e: raise ValueError(f'{where} is not JSON: {e.msg} at character {e.pos}') from None
-    except (RecursionError,ValueError) as e: raise ValueError(f'{where} is not JSON that can be read: {e}') from None
-    if not isinstance(record, dict): raise ValueError(f'{where} is a {type(record).__name__}: expected an object with the field {field!r}')
-    if not isinstance(record.get(field), str): raise ValueError(f'{where} has no text in a field {field!r}; its fields are {", ".join(record)}')
+    except json.JSONDecodeError as e: raise ValueError(f'{where} is not JSON: {e.msg} at '
+                                                       f'character {e.pos}') from None
+    except (RecursionError,ValueError) as e: raise ValueError(f'{where} is not JSON that can be '
+                                                              f'read: {e}') from None
+    if not isinstance(record, dict):
+        raise ValueError(f'{where} is a {type(record).__name__}: expected an object with the '
+                         f'field {field!r}')
+    if not isinstance(record.get(field), str):
+        raise ValueError(f'{where} has no text in a field {field!r}; its fields are '
+                         f'{", ".join(record)}')
     return record.pop(field).encode('utf-8', errors='surrogatepass'),record
 
+# %% ../../nbs/40_data/07_documents.ipynb #c660ed49
 def read_jsonl(
     path, # File with one JSON object a line
     field:str='text', # Which field holds the text
-    name:str=None, # Which field holds the name; None to call documents by the file and the number of the line
+    # Which field holds the name; None to call documents by the file and the number of the line
+    name:str=None,
     invalid:str='error', # Bytes that are not UTF-8, as for `read_folder`; JSON cannot keep them
     empty:str='error', # Empty texts, as for `read_folder`
 )->Documents:
     "Make a document of every record, or raise `FileNotFoundError` or `ValueError`"
     _check_options(invalid, empty)
-    if invalid=='keep': raise ValueError("invalid='keep': JSON is text, in which there are no other bytes; choose 'replace' or 'skip'")
+    if invalid=='keep':
+        raise ValueError("invalid='keep': JSON is text, in which there are no other bytes; choose "
+                         "'replace' or 'skip'")
     path,docs = find_file(path),[]
     with open(path, 'rb') as f:
         for i,line in enumerate(f, 1):
@@ -245,8 +311,11 @@ def read_jsonl(
             where = f'{path.name}:{i}'
             data,record = _read_record(line, where, field, invalid)
             if data is None: continue
-            if name is not None and name not in record: raise ValueError(f'{where} has no field {name!r}; its fields are {", ".join(record)}')
-            docs.append(_document(where if name is None else record[name], data, record, invalid, empty))
+            if name is not None and name not in record:
+                raise ValueError(f'{where} has no field {name!r}; its fields are '
+                                 f'{", ".join(record)}')
+            docs.append(_document(where if name is None else record[name], data, record, invalid,
+                                  empty))
     if not docs: raise ValueError(f'{path} has no records')
     return Documents(o for o in docs if o is not None)
 
@@ -269,35 +338,52 @@ def read_latex(
 def _source_files(folder, suffix, exclude):
     "Files below a folder, in the order of their paths"
     for here,folders,files in os.walk(folder):
-        folders[:] = sorted(o for o in folders if o not in exclude and not o.startswith(('.','__pycache__')))
+        folders[:] = sorted(o for o in folders if o not in exclude
+                            and not o.startswith(('.','__pycache__')))
         yield from (Path(here)/o for o in sorted(files) if o.endswith(suffix))
 
 def _package(name, paths, root, invalid):
     "One document of many files; None if nothing is left"
-    parts = {o.relative_to(root).as_posix(): _utf8(o.read_bytes(), o.relative_to(root).as_posix(), invalid) for o in paths}
-    skipped,used = [k for k,v in parts.items() if v is None],[v for v in parts.values() if v]
-    return Document(name, b'\n'.join(used), {'files': len(used)} | ({'skipped': skipped} if skipped else {})) if used else None
+    parts = {o.relative_to(root).as_posix(): _utf8(o.read_bytes(), o.relative_to(root).as_posix(),
+                                                   invalid) for o in paths}
+    skipped = [k for k,v in parts.items() if v is None]
+    used = [v for v in parts.values() if v]
+    return Document(name, b'\n'.join(used),
+                    {'files': len(used)} | ({'skipped': skipped} if skipped
+                                            else {})) if used else None
 
 # %% ../../nbs/40_data/07_documents.ipynb #fd5a05fa
 def read_packages(
-    root=None, # Folder whose subfolders are packages, or repositories; None for the standard library of this Python
+    # Folder whose subfolders are packages, or repositories; None for the standard library of this
+    # Python
+    root=None,
     suffix='.py', # How the names of source files end, or a tuple of endings
-    exclude=('test','tests','idle_test','site-packages','dist-packages'), # Names of folders to leave out, at any depth; hidden ones and `__pycache__` always are
+    # Names of folders to leave out, at any depth; hidden ones and `__pycache__` always are
+    exclude=('test','tests','idle_test','site-packages','dist-packages'),
     modules:bool=False, # Make documents of single files in `root` as well?
-    invalid:str='error', # Bytes that are not UTF-8: 'error', 'replace' them, 'keep' them, or 'skip' the file, and note it in the metadata
+    # Bytes that are not UTF-8: 'error', 'replace' them, 'keep' them, or 'skip' the file, and note
+    # it in the metadata
+    invalid:str='error',
 )->Documents: # With the number of `files` in the metadata; files without a byte do not count
     "Make a document of every package, or raise `FileNotFoundError` or `ValueError`"
     check_choice('invalid', invalid, INVALID)
-    library,root = root is None,Path(sysconfig.get_path('stdlib')) if root is None else _find_folder(root)
+    library = root is None
+    root = Path(sysconfig.get_path('stdlib')) if root is None else _find_folder(root)
     docs = []
     for o in sorted(root.iterdir(), key=lambda o: o.name):
-        if o.is_dir() and (o.name in exclude or o.name.startswith(('.','__pycache__')) or library and not o.name.isidentifier()): continue
-        if o.is_dir(): docs.append(_package(o.name, list(_source_files(o, suffix, exclude)), root, invalid))
+        if o.is_dir() and (o.name in exclude or o.name.startswith(('.','__pycache__')) or library
+                           and not o.name.isidentifier()):
+            continue
+        if o.is_dir():
+            docs.append(_package(o.name, list(_source_files(o, suffix, exclude)), root, invalid))
         elif modules and o.name.endswith(suffix): docs.append(_package(o.name, [o], root, invalid))
     docs = Documents(o for o in docs if o is not None)
     if library:
-        for o in docs: o.metadata['python'] = platform.python_version() # the library of another version is another text
-    if not docs: raise FileNotFoundError(f'{"the standard library of this Python" if library else root} has no packages with files *{suffix}')
+        # the library of another version is another text
+        for o in docs: o.metadata['python'] = platform.python_version()
+    if not docs:
+        raise FileNotFoundError(f'{"the standard library of this Python" if library else root} '
+                                f'has no packages with files *{suffix}')
     return docs
 
 # %% ../../nbs/40_data/07_documents.ipynb #3b95031a
@@ -334,7 +420,9 @@ class ByteVocab:
         "The tokens of a document"
         if doc.path is None: return np.frombuffer(doc.data, dtype=np.uint8)
         ids = np.memmap(doc.path, dtype=np.uint8, mode='r')
-        if len(ids)!=doc.n_bytes: raise ValueError(f'{doc.path} had {doc.n_bytes:,} bytes when it was first read, and has {len(ids):,} now: read the documents again')
+        if len(ids)!=doc.n_bytes:
+            raise ValueError(f'{doc.path} had {doc.n_bytes:,} bytes when it was first read, and '
+                             f'has {len(ids):,} now: read the documents again')
         return ids
 
     def decode(self,
@@ -347,9 +435,13 @@ class ByteVocab:
 def _tokenizers():
     "The package `tokenizers`, or an error that says how to get it"
     try: import tokenizers
-    except ImportError: raise ImportError('a trained vocabulary needs the package tokenizers (pip install tokenizers); `ByteVocab` needs nothing') from None
+    except ImportError:
+        raise ImportError('a trained vocabulary needs the package tokenizers (pip install '
+                          'tokenizers); '
+                          '`ByteVocab` needs nothing') from None
     return tokenizers
 
+# %% ../../nbs/40_data/07_documents.ipynb #a12ee130
 class BPEVocab:
     "Tokens of a trained byte pair encoding"
     def __init__(self,
@@ -360,7 +452,8 @@ class BPEVocab:
         doc:Document, # A document of UTF-8
     )->np.ndarray: # 32-bit integers, (n,)
         "The tokens of a document"
-        return np.array(self.tokenizer.encode(doc.text, add_special_tokens=False).ids, dtype=np.int32)
+        return np.array(self.tokenizer.encode(doc.text, add_special_tokens=False).ids,
+                        dtype=np.int32)
 
     def decode(self,
         ids, # Tokens: a tensor or a list
@@ -383,6 +476,7 @@ def load(cls:BPEVocab,
     "Load a vocabulary"
     return cls(_tokenizers().Tokenizer.from_file(str(find_file(path))))
 
+# %% ../../nbs/40_data/07_documents.ipynb #911f82ee
 def train_bpe(
     docs:Documents, # Training documents
     vocab_sz:int=32_000, # Tokens, of which 256 are the bytes
@@ -391,7 +485,10 @@ def train_bpe(
     check_int('vocab_sz', vocab_sz, minimum=256)
     t = _tokenizers()
     bpe = t.Tokenizer(t.models.BPE())
-    bpe.pre_tokenizer,bpe.decoder = t.pre_tokenizers.ByteLevel(add_prefix_space=False),t.decoders.ByteLevel()
-    trainer = t.trainers.BpeTrainer(vocab_size=vocab_sz, initial_alphabet=t.pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    bpe.pre_tokenizer = t.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = t.decoders.ByteLevel()
+    trainer = t.trainers.BpeTrainer(vocab_size=vocab_sz,
+                                    initial_alphabet=t.pre_tokenizers.ByteLevel.alphabet(),
+                                    show_progress=False)
     bpe.train_from_iterator((o.text for o in docs), trainer)
     return BPEVocab(bpe)

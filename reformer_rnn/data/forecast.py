@@ -37,15 +37,24 @@ class Windows:
         name:str='the series', # For messages
     ):
         check_int('seq_len', seq_len); check_int('horizon', horizon)
-        label_len = seq_len//2 if label_len is None else check_int('label_len', label_len, 0, seq_len)
-        self.seq_len,self.horizon,self.label_len,self.scaler,self.columns = seq_len,horizon,label_len,scaler,scaler.columns
+        label_len = seq_len//2 if label_len is None else check_int('label_len', label_len, 0,
+                                                                   seq_len)
+        self.seq_len = seq_len
+        self.horizon = horizon
+        self.label_len = label_len
+        self.scaler = scaler
+        self.columns = scaler.columns
         first,last = rows
         if last-first<seq_len+horizon:
-            raise ValueError(f'{name} has {last-first} rows, but one window needs seq_len + horizon = {seq_len} + {horizon} = {seq_len+horizon}: use a longer series or a shorter window')
+            raise ValueError(f'{name} has {last-first} rows, but one window needs seq_len + '
+                             f'horizon = {seq_len} + {horizon} = {seq_len+horizon}: use a longer '
+                             'series or a shorter window')
         self.rows,self.n_rows = (first,last),len(series.dates)
-        self.dates,self.times = series.dates[first:last],times[first:last]
+        self.dates = series.dates[first:last]
+        self.times = times[first:last]
         self.values = scaler.transform(series.values[first:last]).float()
-        self._frames,self._marks = (o.unfold(0, seq_len+horizon, 1).transpose(1,2) for o in (self.values,self.times))
+        self._frames,self._marks = (o.unfold(0, seq_len+horizon, 1).transpose(1,2)
+                                    for o in (self.values,self.times))
 
     def __getitem__(self, i):
         "Return one window, without a batch dimension"
@@ -65,17 +74,23 @@ def batch(self:Windows,
     i, # Numbers of windows, (b,): a list, a slice or a tensor
 )->tuple: # (x, x_time, decoder_input, y_time, y), each with b rows
     "Collect windows"
-    frames,marks,start = self._frames[i],self._marks[i],self.seq_len-self.label_len
+    frames = self._frames[i]
+    marks = self._marks[i]
+    start = self.seq_len-self.label_len
     x,y = frames.split((self.seq_len,self.horizon), 1)
-    return x,marks[:,:self.seq_len],torch.cat([x[:,start:], torch.zeros_like(y)], 1),marks[:,start:],y
+    return x,marks[:,:self.seq_len],torch.cat([x[:,start:], torch.zeros_like(y)],
+                                              1),marks[:,start:],y
 
+# %% ../../nbs/40_data/06_forecast.ipynb #fab97993
 @patch
 def check_input(self:Windows,
     x:torch.Tensor, # What a model is to read
 ):
     "Raise `ValueError` unless `x` is (b, seq_len, c)"
     if x.ndim!=3 or x.shape[1:]!=(self.seq_len,len(self.columns)):
-        raise ValueError(f'x has shape {tuple(x.shape)}: expected (batch, {self.seq_len}, {len(self.columns)}), standardised, with the columns {", ".join(map(str, self.columns))}')
+        raise ValueError(f'x has shape {tuple(x.shape)}: expected (batch, {self.seq_len}, '
+                         f'{len(self.columns)}), standardised, with the columns '
+                         f'{", ".join(map(str, self.columns))}')
 
 # %% ../../nbs/40_data/06_forecast.ipynb #e44534ee
 def forecast_windows(
@@ -89,9 +104,11 @@ def forecast_windows(
     "Divide a series, standardise it and cut it into windows, or raise `ValueError`"
     check_int('seq_len', seq_len); check_int('horizon', horizon)
     check_series(series)
-    borders,times = series_borders(series, sizes),time_features(series.dates, freq)
+    borders = series_borders(series, sizes)
+    times = time_features(series.dates, freq)
     scaler = Scaler(series.values[slice(*borders.train)], series.columns)
-    return Split(*(Windows(series, (max(a-seq_len, 0) if a else 0,b), scaler, times, seq_len, horizon, label_len, f'{series.name}, {part},')
+    return Split(*(Windows(series, (max(a-seq_len, 0) if a else 0,b), scaler, times, seq_len,
+                           horizon, label_len, f'{series.name}, {part},')
                    for part,(a,b) in borders._asdict().items()))
 
 # %% ../../nbs/40_data/06_forecast.ipynb #cd2a196f
@@ -106,15 +123,19 @@ def forecast_dls(
     parts:Split, # From `forecast_windows`
     bs:int=32, # Windows a batch
     shuffle:bool=True, # Training windows in a new order every epoch, or in the order of time?
-    drop_last:bool=False, # Leave out a last *training* batch that is smaller? Nothing is ever left out of the others
+    # Leave out a last *training* batch that is smaller? Nothing is ever left out of the others
+    drop_last:bool=False,
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
 )->DataLoaders: # Training, validation and, as `dls[2]`, test
     "Make loaders of windows"
     check_int('bs', bs)
-    if drop_last and len(parts.train)<bs: raise ValueError(f'bs={bs} with drop_last: there are only {len(parts.train)} training windows, so no batch would be left')
+    if drop_last and len(parts.train)<bs:
+        raise ValueError(f'bs={bs} with drop_last: there are only {len(parts.train)} training '
+                         'windows, so no batch would be left')
     device = default_device() if device is None else torch.device(device)
     train = ForecastDL(parts.train, bs=bs, shuffle=shuffle, drop_last=drop_last, num_workers=0)
-    return DataLoaders(train, *(ForecastDL(o, bs=bs, num_workers=0) for o in parts[1:]), device=device)
+    return DataLoaders(train, *(ForecastDL(o, bs=bs, num_workers=0) for o in parts[1:]),
+                       device=device)
 
 # %% ../../nbs/40_data/06_forecast.ipynb #7f218af5
 ForecastErrors = namedtuple('ForecastErrors', 'mse mae')
@@ -128,16 +149,20 @@ def evaluate_forecast(
 )->ForecastErrors: # `mse` and `mae` of standardised values, over all windows, steps and columns
     "Measure forecasts, or raise `ValueError` if they have the wrong shape or are not finite"
     modules = list(predict.modules()) if isinstance(predict, nn.Module) else []
-    modes,device = [o.training for o in modules],next((o.device for m in modules[:1] for o in m.parameters()), 'cpu')
+    modes = [o.training for o in modules]
+    device = next((o.device for m in modules[:1] for o in m.parameters()), 'cpu')
     if modules: predict.eval()
     sums = torch.zeros(2, dtype=torch.float64)
     try:
         for i in range(0, len(windows), check_int('bs', bs)):
             *xs,y = (o.to(device) for o in windows.batch(slice(i, i+bs)))
             forecast = predict(*xs)
-            if forecast.shape!=y.shape: raise ValueError(f'the forecast has shape {tuple(forecast.shape)}: expected {tuple(y.shape)}, (windows, horizon, columns)')
+            if forecast.shape!=y.shape:
+                raise ValueError(f'the forecast has shape {tuple(forecast.shape)}: expected '
+                                 f'{tuple(y.shape)}, (windows, horizon, columns)')
             error = (forecast-y).double()
-            if not error.isfinite().all(): raise ValueError(f'windows {i} to {i+len(y)-1}: the forecast is not finite')
+            if not error.isfinite().all():
+                raise ValueError(f'windows {i} to {i+len(y)-1}: the forecast is not finite')
             sums += torch.stack([error.square().sum(), error.abs().sum()]).cpu()
     finally:
         for module,mode in zip(modules, modes): module.training = mode
@@ -166,16 +191,21 @@ def repeat_season(
     windows:Windows, # Training windows
     period:int=None, # Rows of a season; None for those of a day
 ): # `predict(x, ...)`
-    "Forecast the last observed season, again and again, or raise `ValueError` if the input holds none"
+    """Forecast the last observed season, again and again, or raise `ValueError` if the input holds
+    none"""
     period = check_int('period', windows.day if period is None else period)
-    if period>windows.seq_len: raise ValueError(f'period={period}: an input of {windows.seq_len} rows holds no whole season')
+    if period>windows.seq_len:
+        raise ValueError(f'period={period}: an input of {windows.seq_len} rows holds no whole '
+                         'season')
     return _baseline(windows, lambda x: x[:,torch.arange(windows.horizon)%period-period])
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c8a14c29
 def window_gram(
     values:torch.Tensor, # A stretch of rows, (n, c)
     length:int, # Rows of a window
-)->tuple: # Sums over all n-length+1 windows: of products, (c, length, length), and of values, (c, length), float64
+# Sums over all n-length+1 windows: of products, (c, length, length), and of values, (c, length),
+# float64
+)->tuple:
     "Sum the outer products of all windows, for every column by itself"
     z,L = values.T.double(),length
     N = z.shape[1]-check_int('length', length, maximum=z.shape[1])+1
@@ -190,7 +220,8 @@ def window_gram(
 def fit_linear(
     windows:Windows, # Training windows
     per_variable:bool=False, # A map for every column, or one for all?
-    rtol:float=1e-10, # Directions of the input with a variance below this share of the largest are left out
+    # Directions of the input with a variance below this share of the largest are left out
+    rtol:float=1e-10,
 ): # `predict(x, ...)`
     "Fit the best linear map from the observed to the future rows of a column"
     G,s = window_gram(windows.values, windows.seq_len+windows.horizon)
@@ -200,7 +231,9 @@ def fit_linear(
     C = G/N - m[:,:,None]*m[:,None]
     W = torch.linalg.pinv(C[:,:L,:L], rtol=rtol, hermitian=True) @ C[:,:L,L:]  # (1 or c, L, H)
     bias = m[:,L:] - (m[:,None,:L] @ W)[:,0]
-    return _baseline(windows, lambda x: (x.transpose(1,2).unsqueeze(2) @ W.to(x) + bias.to(x)[:,None]).squeeze(2).transpose(1,2))
+    return _baseline(windows, lambda x: (x.transpose(1,
+                                                     2).unsqueeze(2) @ W.to(x) + bias.to(x)[:,
+                                                             None]).squeeze(2).transpose(1,2))
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c36e3ba5
 def baselines(
@@ -210,14 +243,16 @@ def baselines(
     "Forecasts that need no training by gradient"
     name,period = ('repeat day',windows.day) if period is None else (f'repeat {period} rows',period)
     season = {name: repeat_season(windows, period)} if period<=windows.seq_len else {}
-    return {'repeat last': repeat_last(windows), **season, 'training mean': training_mean(windows), 'linear map': fit_linear(windows)}
+    return {'repeat last': repeat_last(windows), **season, 'training mean': training_mean(windows),
+            'linear map': fit_linear(windows)}
 
 def forecast_floors(
     parts:Split, # From `forecast_windows`
     period:int=None, # Rows of a season; None for those of a day
 )->dict: # Name -> `ForecastErrors` of the test windows
     "Measure what forecasts achieve that nobody has to train"
-    return {name: evaluate_forecast(f, parts.test) for name,f in baselines(parts.train, period).items()}
+    return {name: evaluate_forecast(f, parts.test) for name,
+            f in baselines(parts.train, period).items()}
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c4fb73e1
 def date_axis(
@@ -236,17 +271,23 @@ def show_window(
     ax:plt.Axes=None, # Where to draw; None for a new figure
 )->plt.Axes:
     "Draw one window in units of the series"
-    k = 0 if column is None else windows.columns.index(check_choice('column', column, windows.columns))
+    k = 0 if column is None else windows.columns.index(check_choice('column', column,
+                                                                    windows.columns))
     *xs,y = (o[None] for o in windows[i])
     i %= len(windows)
     scale = lambda o: windows.scaler.inverse(o[0].detach().cpu())[:,k]
-    past,future = windows.dates[i:i+windows.seq_len],windows.dates[i+windows.seq_len:i+windows.seq_len+windows.horizon]
+    past = windows.dates[i:i+windows.seq_len]
+    future = windows.dates[i+windows.seq_len:i+windows.seq_len+windows.horizon]
     if ax is None: ax = plt.subplots(figsize=(8,2.8), layout='constrained', dpi=80)[1]
     ax.plot(past, scale(xs[0]), 'k', lw=1, label='observed')
-    if windows.label_len: ax.axvspan(past[-windows.label_len], past[-1], color='k', alpha=.08, lw=0, label='start of the decoder')
+    if windows.label_len:
+        ax.axvspan(past[-windows.label_len], past[-1], color='k', alpha=.08, lw=0,
+                   label='start of the decoder')
     ax.plot(future, scale(y), 'k.', ms=4, label='to forecast')
     for name,f in (forecasts or {}).items(): ax.plot(future, scale(f(*xs)), lw=1.2, label=name)
-    ax.set(title=f'{windows.columns[k]}, window {i}'); date_axis(ax); ax.legend(frameon=False, loc='upper left', bbox_to_anchor=(1,1))
+    ax.set(title=f'{windows.columns[k]}, window {i}')
+    date_axis(ax)
+    ax.legend(frameon=False, loc='upper left', bbox_to_anchor=(1,1))
     return ax
 
 # %% ../../nbs/40_data/06_forecast.ipynb #73e8156e

@@ -22,7 +22,8 @@ from .copy import IGNORE
 from .documents import ByteVocab,Documents,random_order
 
 # %% ../../nbs/40_data/08_reading.ipynb #e6a68733
-Plan = namedtuple('Plan', 'n_steps rows') # Steps of an epoch; for each row the list of (first step, document), in order
+# Steps of an epoch; for each row the list of (first step, document), in order
+Plan = namedtuple('Plan', 'n_steps rows')
 
 def reading_plan(
     n_steps:list, # How many steps each document takes
@@ -30,7 +31,8 @@ def reading_plan(
     order:list=None, # In which the documents are taken up; None for 0, 1, 2, ...
 )->Plan:
     "Give the next document to the row that is free first, and to the first of several such rows"
-    rows,free = [[] for _ in range(bs)],[(0,i) for i in range(bs)]
+    rows = [[] for _ in range(bs)]
+    free = [(0,i) for i in range(bs)]
     for k in range(len(n_steps)) if order is None else order:
         step,i = heapq.heappop(free)
         rows[i].append((step,k))
@@ -44,7 +46,8 @@ class DocumentDL(TfmdDL):
         dataset:Documents, # At least as many as there are rows
         seq_len:int=512, # Tokens a row reads at a step, N
         bs:int=4, # Rows
-        vocab=None, # `ByteVocab`, `BPEVocab`, or anything with `vocab_sz` and `encode`; None for bytes
+        # `ByteVocab`, `BPEVocab`, or anything with `vocab_sz` and `encode`; None for bytes
+        vocab=None,
         shuffle:bool=False, # Another order of the documents in every epoch?
         seed:int=0, # Selects these orders
         epoch:int=0, # Passes already made
@@ -52,16 +55,32 @@ class DocumentDL(TfmdDL):
         num_workers:int=0, # None but 0: a position in the data has to be known exactly
         **kwargs
     ):
-        if not isinstance(dataset, Documents): raise ValueError(f'expected Documents, not {type(dataset).__name__}: use Documents([Document(name, text), ...])')
-        if num_workers or kwargs.get('drop_last'): raise ValueError('num_workers and drop_last: leave them out; rows are read in order, in this process, and to the end')
-        self.seq_len,self.vocab,self.resets = check_int('seq_len', seq_len),vocab or ByteVocab(),resets
-        self.seed,self.epoch = check_int('seed', seed, 0, 2**64-1),check_int('epoch', epoch, 0)
-        self.step,self.start,self._plan = 0,0,None # next step; where the next iteration begins; the plan with its epoch and seed
-        if len(dataset)<check_int('bs', bs): raise ValueError(f'{len(dataset)} documents for bs={bs} rows: some rows would have nothing to read; use fewer rows or more documents')
-        self.ids = None if isinstance(self.vocab, ByteVocab) else [self.vocab.encode(o) for o in dataset]
-        self.lens = [o.n_bytes for o in dataset] if self.ids is None else [len(o) for o in self.ids] # Tokens of every document
+        if not isinstance(dataset, Documents):
+            raise ValueError(f'expected Documents, not {type(dataset).__name__}: use '
+                             'Documents([Document(name, text), ...])')
+        if num_workers or kwargs.get('drop_last'):
+            raise ValueError('num_workers and drop_last: leave them out; rows are read in order, '
+                             'in this process, and to the end')
+        self.seq_len = check_int('seq_len', seq_len)
+        self.vocab = vocab or ByteVocab()
+        self.resets = resets
+        self.seed = check_int('seed', seed, 0, 2**64-1)
+        self.epoch = check_int('epoch', epoch, 0)
+        self.step = 0
+        self.start = 0
+        # next step; where the next iteration begins; the plan with its epoch and seed
+        self._plan = None
+        if len(dataset)<check_int('bs', bs):
+            raise ValueError(f'{len(dataset)} documents for bs={bs} rows: some rows would have '
+                             'nothing to read; use fewer rows or more documents')
+        self.ids = None if isinstance(self.vocab,
+                                      ByteVocab) else [self.vocab.encode(o) for o in dataset]
+        # Tokens of every document
+        self.lens = [o.n_bytes for o in dataset] if self.ids is None else [len(o) for o in self.ids]
         for o,n in zip(dataset, self.lens):
-            if n<2: raise ValueError(f'{o.name} has {n} token: expected at least 2, one to read and one to predict; leave it out')
+            if n<2:
+                raise ValueError(f'{o.name} has {n} token: expected at least 2, one to read and '
+                                 'one to predict; leave it out')
         super().__init__(dataset, bs=bs, shuffle=shuffle, num_workers=0, **kwargs)
 
     @property
@@ -75,7 +94,8 @@ class DocumentDL(TfmdDL):
         key = (self.seed,self.epoch if self.shuffle else None)
         if self._plan is None or self._plan[0]!=key:
             order = random_order(len(self.lens), *key) if self.shuffle else None
-            self._plan = key,reading_plan([-(-(n-1)//self.seq_len) for n in self.lens], self.bs, order)
+            self._plan = key,reading_plan([-(-(n-1)//self.seq_len) for n in self.lens], self.bs,
+                                          order)
         return self._plan[1]
 
     def __len__(self): return self.plan.n_steps
@@ -85,18 +105,21 @@ class DocumentDL(TfmdDL):
 def position(self:DocumentDL,
     row:int, # Row of the batch
     step:int, # Step of the epoch
-): # (number of the document, offset of the first token), or None if the row has run out of documents
+# (number of the document, offset of the first token), or None if the row has run out of documents
+):
     "Where a row stands at a step of the current epoch"
     first,k = self.plan.rows[row][bisect_right(self.plan.rows[row], (step,len(self.lens)))-1]
     offset = (step-first)*self.seq_len
     return (k,offset) if offset<self.lens[k]-1 else None
 
+# %% ../../nbs/40_data/08_reading.ipynb #1ab9dc54
 @patch
 def read_step(self:DocumentDL,
     step:int, # Step of the epoch
 )->tuple: # Input (bs, N), reset (bs,), target (bs, N); no reset with `resets=False`
     "Read one batch"
-    x,y = torch.zeros(self.bs, self.seq_len, dtype=torch.long),torch.full((self.bs, self.seq_len), IGNORE)
+    x = torch.zeros(self.bs, self.seq_len, dtype=torch.long)
+    y = torch.full((self.bs, self.seq_len), IGNORE)
     reset = torch.zeros(self.bs, dtype=torch.bool)
     for i in range(self.bs):
         where = self.position(i, step)
@@ -173,10 +196,13 @@ def show_rows(self:DocumentDL,
     for i,row in enumerate(self.plan.rows):
         for first,k in row:
             n = -(-(self.lens[k]-1)//self.seq_len)
-            ax.barh(i, n, left=first, height=.8, color=f'C{order[k]%10}', alpha=.5, edgecolor='white')
+            ax.barh(i, n, left=first, height=.8, color=f'C{order[k]%10}', alpha=.5,
+                    edgecolor='white')
             ax.plot(first, i-.4, marker='v', color='black', markersize=4, clip_on=False)
-            if n>len(self)*.012*len(self.dataset[k].name): ax.text(first+n/2, i, self.dataset[k].name, ha='center', va='center', fontsize=7)
-    ax.set(yticks=range(self.bs), yticklabels=[f'row {i}' for i in range(self.bs)], ylim=(self.bs-.4,-.7), xlim=(0,len(self)), xlabel='step')
+            if n>len(self)*.012*len(self.dataset[k].name):
+                ax.text(first+n/2, i, self.dataset[k].name, ha='center', va='center', fontsize=7)
+    ax.set(yticks=range(self.bs), yticklabels=[f'row {i}' for i in range(self.bs)],
+           ylim=(self.bs-.4,-.7), xlim=(0,len(self)), xlabel='step')
     ax.spines[['top','right']].set_visible(False)
     return ax
 
@@ -190,7 +216,8 @@ def fingerprint(self:DocumentDL)->str:
 @patch
 def state_dict(self:DocumentDL)->dict: # Can be written as JSON
     "Where the loader stands after the last batch that it gave"
-    return dict(epoch=self.epoch, step=self.step, seed=self.seed, shuffle=bool(self.shuffle), bs=self.bs, seq_len=self.seq_len,
+    return dict(epoch=self.epoch, step=self.step, seed=self.seed, shuffle=bool(self.shuffle),
+                bs=self.bs, seq_len=self.seq_len,
                 documents=self.fingerprint(), rows=self._rows(self.step))
 
 @patch
@@ -204,17 +231,26 @@ def _rows(self:DocumentDL, step):
 def load_state_dict(self:DocumentDL,
     state:dict, # From `state_dict`
 ):
-    "Begin the next pass where `state` says, or raise `ValueError` if it belongs to other documents or another loader"
+    """Begin the next pass where `state` says, or raise `ValueError` if it belongs to other
+    documents or another loader"""
     names = ('epoch','step','seed','shuffle','bs','seq_len','documents','rows')
-    if set(names)!=set(state): raise ValueError(f'the state has the entries {", ".join(state)}: expected {", ".join(names)}')
-    own = dict(shuffle=bool(self.shuffle), bs=self.bs, seq_len=self.seq_len, documents=self.fingerprint())
+    if set(names)!=set(state):
+        raise ValueError(f'the state has the entries {", ".join(state)}: expected '
+                         f'{", ".join(names)}')
+    own = dict(shuffle=bool(self.shuffle), bs=self.bs, seq_len=self.seq_len,
+               documents=self.fingerprint())
     for name,value in own.items():
-        if state[name]!=value: raise ValueError(f'the state has {name}={state[name]!r}, this loader {name}={value!r}: make the loader as it was, of the same documents in the same order')
+        if state[name]!=value:
+            raise ValueError(f'the state has {name}={state[name]!r}, this loader '
+                             f'{name}={value!r}: make the loader as it was, of the same documents '
+                             'in the same order')
     before = self.seed,self.epoch
-    self.seed,self.epoch = check_int('seed', state['seed'], 0, 2**64-1),check_int('epoch', state['epoch'], 0)
+    self.seed = check_int('seed', state['seed'], 0, 2**64-1)
+    self.epoch = check_int('epoch', state['epoch'], 0)
     if not (0<=state['step']<len(self) and self._rows(state['step'])==state['rows']):
         self.seed,self.epoch = before
-        raise ValueError('the rows of the state do not follow from its seed, epoch and step: it was changed or damaged')
+        raise ValueError('the rows of the state do not follow from its seed, epoch and step: it '
+                         'was changed or damaged')
     self.step = self.start = state['step']
 
 # %% ../../nbs/40_data/08_reading.ipynb #caaaabaf
@@ -231,9 +267,12 @@ def documents_dls(
 )->DataLoaders: # Training and validation `DocumentDL`
     "Make loaders of whole documents, or raise `ValueError` if there are too few, or one is in both"
     args = dict(seq_len=seq_len, vocab=vocab, resets=resets)
-    dls = [DocumentDL(train, bs=bs, shuffle=True, seed=seed, **args),DocumentDL(valid, bs=bs if val_bs is None else val_bs, **args)]
+    dls = [DocumentDL(train, bs=bs, shuffle=True, seed=seed, **args),
+           DocumentDL(valid, bs=bs if val_bs is None else val_bs, **args)]
     for o in valid:
-        if o.name in train.index and train[o.name].data==o.data: raise ValueError(f'{o.name} is a document of both train and valid: the model would be tested on what it was trained on')
+        if o.name in train.index and train[o.name].data==o.data:
+            raise ValueError(f'{o.name} is a document of both train and valid: the model would be '
+                             'tested on what it was trained on')
     return DataLoaders(*dls, device=default_device() if device is None else torch.device(device))
 
 # %% ../../nbs/40_data/08_reading.ipynb #5b7960df
@@ -244,7 +283,8 @@ class Portions(GetAttr):
         dl:DocumentDL, # Read over and over
         n_steps:int, # Batches of an epoch
     ):
-        self.dl,self.n_steps = dl,check_int('n_steps', n_steps)
+        self.dl = dl
+        self.n_steps = check_int('n_steps', n_steps)
         self.reading,self.done = iter(()),0
 
     def __len__(self): return self.n_steps
@@ -258,7 +298,8 @@ class Portions(GetAttr):
         batch = next(self.reading, None)
         if batch is not None: return batch
         self.reading = iter(self.dl)
-        # PyTorch draws a number whenever a loader starts; training must not notice where that happens
+        # PyTorch draws a number whenever a loader starts; training must not notice where that
+        # happens
         with torch.random.fork_rng(devices=[]): return next(self.reading)
 
 # %% ../../nbs/40_data/08_reading.ipynb #0ff55c10
@@ -299,4 +340,5 @@ Counts = namedtuple('Counts', 'documents tokens bytes words')
 @patch
 def counts(self:DocumentDL)->Counts:
     "Count what is needed to convert bits per token; reads every document"
-    return Counts(len(self.dataset), sum(self.lens), self.dataset.n_bytes, sum(o.n_words for o in self.dataset))
+    return Counts(len(self.dataset), sum(self.lens), self.dataset.n_bytes,
+                  sum(o.n_words for o in self.dataset))

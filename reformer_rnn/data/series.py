@@ -21,67 +21,92 @@ from ..core import check_choice,check_int
 from .text import Split,find_file
 
 # %% ../../nbs/40_data/05_series.ipynb #2aae6171
-TimeSeries = namedtuple('TimeSeries', 'name dates columns values') # Name; `DatetimeIndex` (n,); names of the columns; float64 tensor (n, c)
+# Name; `DatetimeIndex` (n,); names of the columns; float64 tensor (n, c)
+TimeSeries = namedtuple('TimeSeries', 'name dates columns values')
 
 # %% ../../nbs/40_data/05_series.ipynb #a24e6c26
 def series_step(
     dates:pd.DatetimeIndex, # One a row, (n,)
     name:str='the series', # For the message
 )->pd.Timedelta: # Time between two rows
-    "Return the step of evenly spaced dates, or raise `ValueError` that names the first row which breaks it"
-    if len(dates)<2: raise ValueError(f'{name} has {len(dates)} rows: expected at least 2, to know the time between rows')
+    """Return the step of evenly spaced dates, or raise `ValueError` that names the first row which
+    breaks it"""
+    if len(dates)<2:
+        raise ValueError(f'{name} has {len(dates)} rows: expected at least 2, to know the time '
+                         'between rows')
     steps = dates[1:]-dates[:-1]
-    zero,step = pd.Timedelta(0),pd.Series(steps).mode()[0]
-    for wrong,what in ((steps<zero,'is earlier: sort the rows'), (steps==zero,'has the same date: keep one of them'),
-                       (steps!=step,f'is not {step} later, the usual step: rows are missing, or stand too close')):
+    zero = pd.Timedelta(0)
+    step = pd.Series(steps).mode()[0]
+    for wrong,what in ((steps<zero,'is earlier: sort the rows'),
+                       (steps==zero,'has the same date: keep one of them'),
+                       (steps!=step,f'is not {step} later, the usual step: rows are missing, or '
+                                    'stand too close')):
         if wrong.any():
             i = int(np.argmax(wrong))
-            raise ValueError(f'{name}: row {i} is of {dates[i]}, and row {i+1}, of {dates[i+1]}, {what}')
+            raise ValueError(f'{name}: row {i} is of {dates[i]}, and row {i+1}, of {dates[i+1]}, '
+                             f'{what}')
     return step
 
 # %% ../../nbs/40_data/05_series.ipynb #08a0847e
 def _read_dates(column, date_format, name):
     "The dates of a column, or `ValueError` that names the first row without one"
     if date_format is None and pd.api.types.is_numeric_dtype(column):
-        raise ValueError(f'{name}: the dates are numbers, of which the first is {column.iloc[0]}; give `date_format`, like "%Y%m%d%H"')
+        raise ValueError(f'{name}: the dates are numbers, of which the first is {column.iloc[0]}; '
+                         'give `date_format`, like "%Y%m%d%H"')
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('error', UserWarning)
-            if pd.api.types.is_numeric_dtype(column): column = column.astype('Int64').astype('string') # such as 2021030117
+            # such as 2021030117
+            if pd.api.types.is_numeric_dtype(column):
+                column = column.astype('Int64').astype('string')
             dates = pd.DatetimeIndex(pd.to_datetime(column, format=date_format, errors='coerce'))
     except (UserWarning,ValueError,TypeError):
-        raise ValueError(f'{name}: the dates, of which the first is {column.iloc[0]!r}, follow no format that can be recognised; give `date_format`, like "%d.%m.%Y %H:%M"') from None
+        raise ValueError(f'{name}: the dates, of which the first is {column.iloc[0]!r}, follow no '
+                         'format that can be recognised; give `date_format`, like "%d.%m.%Y '
+                         '%H:%M"') from None
     missing = dates.isna()
     if missing.any():
         i = int(missing.argmax())
-        raise ValueError(f'{name}: row {i} has the date {column.iloc[i]!r}: it is missing, or not written like the first one, {column.iloc[0]!r}')
+        raise ValueError(f'{name}: row {i} has the date {column.iloc[i]!r}: it is missing, or not '
+                         f'written like the first one, {column.iloc[0]!r}')
     return dates
 
 # %% ../../nbs/40_data/05_series.ipynb #1cd7ea01
 def _read_numbers(frame, name):
     "The values of a table, (n, c), or `ValueError` that names the first one which is no number"
-    plain = frame.apply(lambda o: o.astype(str) if o.dtype.kind in 'Mm' else o)  # a date is no number
-    values = np.stack([pd.to_numeric(plain[o], errors='coerce').to_numpy(np.float64, na_value=np.nan) for o in frame.columns], 1)
+    # a date is no number
+    plain = frame.apply(lambda o: o.astype(str) if o.dtype.kind in 'Mm' else o)
+    values = np.stack([pd.to_numeric(plain[o], errors='coerce').to_numpy(np.float64,
+            na_value=np.nan) for o in frame.columns], 1)
     wrong = ~np.isfinite(values)
     if wrong.any():
         i,k = np.argwhere(wrong)[0]
-        raise ValueError(f'{name}: column {frame.columns[k]!r} has {str(frame.iat[i,k])!r} in row {i}, where a finite number is expected; values of that kind: {wrong.sum()}. '
+        raise ValueError(f'{name}: column {frame.columns[k]!r} has {str(frame.iat[i,k])!r} in row '
+                         f'{i}, where a finite number is expected; values of that kind: '
+                         f'{wrong.sum()}. '
                          'Fill them in, or leave out the column')
     return torch.from_numpy(values)
 
 # %% ../../nbs/40_data/05_series.ipynb #b55005c9
 def frame_series(
     frame:pd.DataFrame, # A table, a row for each point in time
-    columns=None, # Columns to take: a list, or one name for a univariate series; None for all but the dates
+    # Columns to take: a list, or one name for a univariate series; None for all but the dates
+    columns=None,
     dates:str='date', # The column of dates
-    date_format:str=None, # How they are written, as in `strftime`; None to recognise it from the first row
+    # How they are written, as in `strftime`; None to recognise it from the first row
+    date_format:str=None,
     name:str='the series', # For messages
 )->TimeSeries:
     "Make a series from a table, or raise `ValueError` that names a row or column"
-    if dates not in frame: raise ValueError(f'{name} has no column {dates!r} for the dates; its columns are: {", ".join(map(str, frame.columns))}')
-    columns = [columns] if isinstance(columns, str) else list(frame.columns.drop(dates) if columns is None else columns)
+    if dates not in frame:
+        raise ValueError(f'{name} has no column {dates!r} for the dates; its columns are: '
+                         f'{", ".join(map(str, frame.columns))}')
+    columns = [columns] if isinstance(columns,
+                                      str) else list(frame.columns.drop(dates) if columns is None
+                                                     else columns)
     for o in columns: check_choice('column', o, list(frame.columns.drop(dates)))
-    if not columns or len(set(columns))<len(columns): raise ValueError(f'columns={columns}: expected at least one, and none twice')
+    if not columns or len(set(columns))<len(columns):
+        raise ValueError(f'columns={columns}: expected at least one, and none twice')
     if len(frame)==0: raise ValueError(f'{name} has no rows')
     index = _read_dates(frame[dates], date_format, name)
     series_step(index, name)
@@ -91,27 +116,36 @@ def frame_series(
 def check_series(
     series:TimeSeries, # Made by hand, or by whatever else
 )->TimeSeries: # The same
-    "Raise `ValueError` unless dates, columns and values fit together, dates are evenly spaced and values finite"
+    """Raise `ValueError` unless dates, columns and values fit together, dates are evenly spaced and
+    values finite"""
     name,dates,columns,values = series
     if tuple(values.shape)!=(len(dates),len(columns)):
-        raise ValueError(f'{name}: values have shape {tuple(values.shape)}: expected ({len(dates)}, {len(columns)}), a row for each date and a column for each of {", ".join(map(str, columns))}')
+        raise ValueError(f'{name}: values have shape {tuple(values.shape)}: expected '
+                         f'({len(dates)}, {len(columns)}), a row for each date and a column for '
+                         f'each of {", ".join(map(str, columns))}')
     series_step(dates, name)
     wrong = (~values.isfinite()).nonzero().tolist()
     if wrong:
         i,k = wrong[0]
-        raise ValueError(f'{name}: column {columns[k]!r} has {values[i,k].item()} in row {i}, where a finite number is expected; values of that kind: {len(wrong)}')
+        raise ValueError(f'{name}: column {columns[k]!r} has {values[i,k].item()} in row {i}, '
+                         f'where a finite number is expected; values of that kind: {len(wrong)}')
     return series
 
 # %% ../../nbs/40_data/05_series.ipynb #036acfb8
-SeriesFile = namedtuple('SeriesFile', 'paths sha256 sizes') # Where it may lie; checksum, with line feeds as line ends; rows or shares for training, validation and test
+# Where it may lie; checksum, with line feeds as line ends; rows or shares for training, validation
+# and test
+SeriesFile = namedtuple('SeriesFile', 'paths sha256 sizes')
 _MONTH = 30*24 # Rows of a month of 30 days, as the borders of ETT count them
 SHARES = (.7,.1,.2) # How any other series is divided
 
-SERIES = {name: SeriesFile((f'ETT-small/{name}.csv', f'{name}.csv'), sha256, tuple(o*rows*_MONTH for o in (12,4,4))) for name,rows,sha256 in (
+SERIES = {name: SeriesFile((f'ETT-small/{name}.csv', f'{name}.csv'), sha256,
+                           tuple(o*rows*_MONTH for o in (12,4,4))) for name,rows,sha256 in (
     ('ETTh1', 1, 'f18de3ad269cef59bb07b5438d79bb3042d3be49bdeecf01c1cd6d29695ee066'),
     ('ETTh2', 1, 'a3dc2c597b9218c7ce1cd55eb77b283fd459a1d09d753063f944967dd6b9218b'),
     ('ETTm1', 4, '6ce1759b1a18e3328421d5d75fadcb316c449fcd7cec32820c8dafda71986c9e'))}
-SERIES['Weather'] = SeriesFile(('WTH.csv','weather/WTH.csv'), '153fead3ea2a83dc5c4127d3994af6b167322f6f5e292c99491f43a2caf14cd4', SHARES)
+SERIES['Weather'] = SeriesFile(('WTH.csv','weather/WTH.csv'),
+                               '153fead3ea2a83dc5c4127d3994af6b167322f6f5e292c99491f43a2caf14cd4',
+                               SHARES)
 
 # %% ../../nbs/40_data/05_series.ipynb #0a9ad56a
 def find_series(
@@ -122,40 +156,57 @@ def find_series(
     for o in paths:
         try: return find_file(o)
         except FileNotFoundError: pass
-    raise FileNotFoundError(f'{name}: there is no file {" or ".join(paths)}, neither here nor in the folder that REFORMER_RNN_DATA may name')
+    raise FileNotFoundError(f'{name}: there is no file {" or ".join(paths)}, neither here nor in '
+                            'the folder that REFORMER_RNN_DATA may name')
 
+# %% ../../nbs/40_data/05_series.ipynb #aba19898
 def _read_frame(path):
-    "The table of a CSV file; `ValueError` if a column has no name or that of another, or a row is longer than the header"
-    try: header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].str.strip()
-    except (ValueError,OSError,OverflowError) as e: raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
-    if (header=='').any(): raise ValueError(f'{path}: column {int((header=="").argmax())}, counted from 0, has no name in the header. If it only numbers the rows, write the file without it (`to_csv(index=False)`); otherwise give it a name')
-    if header.duplicated().any(): raise ValueError(f'{path} has two columns {header[header.duplicated()].iloc[0]!r}')
+    """The table of a CSV file; `ValueError` if a column has no name or that of another, or a row is
+    longer than the header"""
+    try: header = pd.read_csv(path, header=None, nrows=1, dtype=str,
+                              keep_default_na=False).iloc[0].str.strip()
+    except (ValueError,OSError,OverflowError) as e: raise ValueError(f'{path} is no table of '
+                                                                     f'UTF-8 text: {e}') from None
+    if (header=='').any():
+        raise ValueError(f'{path}: column {int((header=="").argmax())}, counted from 0, has no '
+                         'name in the header. If it only numbers the rows, write the file without '
+                         'it (`to_csv(index=False)`); otherwise give it a name')
+    if header.duplicated().any():
+        raise ValueError(f'{path} has two columns {header[header.duplicated()].iloc[0]!r}')
     with warnings.catch_warnings():
         warnings.simplefilter('error', pd.errors.ParserWarning)
         try: return pd.read_csv(path, index_col=False)
-        except pd.errors.ParserWarning: raise ValueError(f'{path}: a row has more fields than the header has names') from None
-        except (ValueError,OverflowError,MemoryError) as e: raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
+        except pd.errors.ParserWarning:
+            raise ValueError(f'{path}: a row has more fields than the header has names') from None
+        except (ValueError,OverflowError,MemoryError) as e:
+            raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
 
 # %% ../../nbs/40_data/05_series.ipynb #3976c8db
 def read_series(
-    path, # The name of a data set, 'ETTh1', 'ETTh2', 'ETTm1' or 'Weather'; or a CSV file with a header
+    # The name of a data set, 'ETTh1', 'ETTh2', 'ETTm1' or 'Weather'; or a CSV file with a header
+    path,
     columns=None, # As in `frame_series`; 'OT' for the univariate form of ETT
     dates:str='date', # The column of dates
     date_format:str=None, # How they are written; None to recognise it
 )->TimeSeries:
     "Read a series, or raise `FileNotFoundError` or `ValueError`"
-    known,name = str(path) in SERIES,str(path) if str(path) in SERIES else Path(path).name
+    known = str(path) in SERIES
+    name = str(path) if str(path) in SERIES else Path(path).name
     path = find_series(name) if known else find_file(path)
-    if known and hashlib.sha256(path.read_bytes().replace(b'\r\n', b'\n')).hexdigest()!=SERIES[name].sha256:
-        raise ValueError(f'{path} has not the content of {name}: it is damaged, or another version. Fetch it again, or give its path in place of the name')
+    if known and hashlib.sha256(path.read_bytes().replace(b'\r\n',
+                                                          b'\n')).hexdigest()!=SERIES[name].sha256:
+        raise ValueError(f'{path} has not the content of {name}: it is damaged, or another '
+                         'version. Fetch it again, or give its path in place of the name')
     return frame_series(_read_frame(path), columns, dates, date_format, name)
 
 # %% ../../nbs/40_data/05_series.ipynb #4666a3fa
-SYNTHETIC = dict(load=(40,8,7,5,2.,19), flow=(10,-3,2,1,1.,9), heat=(18,9,4,.5,1.5,15)) # level, trend, day, week, size of the noise, hour of the peak
+# level, trend, day, week, size of the noise, hour of the peak
+SYNTHETIC = dict(load=(40,8,7,5,2.,19), flow=(10,-3,2,1,1.,9), heat=(18,9,4,.5,1.5,15))
 
 def _normal(n, seed, stream):
     "Standard normal numbers, (n,), the same on every machine"
-    u = (np.random.Philox(key=np.array([seed,stream], dtype=np.uint64)).random_raw(2*n) >> np.uint64(11))*2.**-53
+    u = (np.random.Philox(key=np.array([seed,stream],
+                                       dtype=np.uint64)).random_raw(2*n) >> np.uint64(11))*2.**-53
     return np.sqrt(-2*np.log1p(-u[:n]))*np.cos(2*np.pi*u[n:])
 
 # %% ../../nbs/40_data/05_series.ipynb #afe38e87
@@ -167,13 +218,17 @@ def synthetic_series(
 )->TimeSeries: # Columns 'load', 'flow' and 'heat'
     "Make a series with a daily and a weekly season, a trend and noise"
     check_int('n', n, 2); check_int('seed', seed, 0, 2**64-1)
-    dates = pd.date_range(start, periods=n, freq=pd.Timedelta(minutes=check_int('minutes', minutes)))
-    hour = (dates.hour + dates.minute/60).to_numpy(); weekday = dates.day_of_week.to_numpy() + hour/24
+    dates = pd.date_range(start, periods=n,
+                          freq=pd.Timedelta(minutes=check_int('minutes', minutes)))
+    hour = (dates.hour + dates.minute/60).to_numpy()
+    weekday = dates.day_of_week.to_numpy() + hour/24
     values = []
     for k,(level,trend,day,week,size,peak) in enumerate(SYNTHETIC.values()):
         noise = _normal(n, seed, k)*math.sqrt(1-.9**2)
         noise[0] /= math.sqrt(1-.9**2)  # so that all rows have the same variance
-        values.append(level + trend*np.arange(n)/n + day*np.cos(2*np.pi*(hour-peak)/24) + week*np.cos(2*np.pi*(weekday-3.5)/7) + size*lfilter([1], [1,-.9], noise))
+        slow = level + trend*np.arange(n)/n + week*np.cos(2*np.pi*(weekday-3.5)/7)
+        fast = day*np.cos(2*np.pi*(hour-peak)/24) + size*lfilter([1], [1,-.9], noise)
+        values.append(slow+fast)
     return TimeSeries('synthetic', dates, tuple(SYNTHETIC), torch.from_numpy(np.stack(values, 1)))
 
 # %% ../../nbs/40_data/05_series.ipynb #69078819
@@ -184,7 +239,8 @@ def step_unit(
     minutes = step/pd.Timedelta(minutes=1)
     if minutes%60==0 and minutes<24*60 and 24*60%minutes==0: return 'hour'
     if minutes>=1 and 60%minutes==0 and minutes==int(minutes): return 'minute'
-    raise ValueError(f'a step of {step}: time features are known for steps of hours that divide the day and of minutes that divide the hour; resample the series')
+    raise ValueError(f'a step of {step}: time features are known for steps of hours that divide '
+                     'the day and of minutes that divide the hour; resample the series')
 
 # %% ../../nbs/40_data/05_series.ipynb #b56ec1c9
 def time_features(
@@ -201,14 +257,22 @@ def time_features(
 # %% ../../nbs/40_data/05_series.ipynb #e7581029
 def series_borders(
     series:TimeSeries, # From `read_series`
-    sizes=None, # Training, validation and test: three numbers of rows, or three shares with sum 1; None for the standard of a named series, or `SHARES`
+    # Training, validation and test: three numbers of rows, or three shares with sum 1; None for the
+    # standard of a named series, or `SHARES`
+    sizes=None,
 )->Split: # Of pairs (first row, row after the last)
     "Divide the rows of a series, or raise `ValueError`"
-    n,given = len(series.dates),SERIES[series.name].sizes if sizes is None and series.name in SERIES else sizes or SHARES
-    if len(given)!=3 or min(given)<=0: raise ValueError(f'sizes={given}: expected three positive numbers, for training, validation and test')
+    n = len(series.dates)
+    given = (SERIES[series.name].sizes if sizes is None and series.name in SERIES else sizes
+             or SHARES)
+    if len(given)!=3 or min(given)<=0:
+        raise ValueError(f'sizes={given}: expected three positive numbers, for training, '
+                         'validation and test')
     if all(isinstance(o, int) for o in given): a,b,c = given
     else:
-        if abs(sum(given)-1)>1e-6: raise ValueError(f'sizes={given}: shares must add up to 1, and numbers of rows must be whole')
+        if abs(sum(given)-1)>1e-6:
+            raise ValueError(f'sizes={given}: shares must add up to 1, and numbers of rows must '
+                             'be whole')
         a,c = (int(n*o+1e-9) for o in (given[0],given[2]))  # 2880*.7 is a little less than 2016
         b = n-a-c
     if a+b+c>n: raise ValueError(f'{series.name} has {n} rows, but {a} + {b} + {c} are asked for')
@@ -223,20 +287,28 @@ class Scaler:
     ):
         self.columns,values = tuple(columns),values.double()
         size = values.abs().amax(0)
-        wrong = ~(size<1e37) | (size>0)&(size<1e-37) # models compute in single precision, which ends there
+        # models compute in single precision, which ends there
+        wrong = ~(size<1e37) | (size>0)&(size<1e-37)
         if wrong.any():
             k = int(wrong.int().argmax())
-            raise ValueError(f'column {columns[k]!r} has values of size {size[k]:.3g}: expected less than 1e37 and more than 1e-37; use another unit, or leave it out, with `columns`')
-        self.mean,self.std = values.mean(0),values.std(0, correction=0)
+            raise ValueError(f'column {columns[k]!r} has values of size {size[k]:.3g}: expected '
+                             'less than 1e37 and more than 1e-37; use another unit, or leave it '
+                             'out, with `columns`')
+        self.mean = values.mean(0)
+        self.std = values.std(0, correction=0)
         constant = self.std<=1e-12*size  # float64 has 16 digits
         if constant.any():
             k = int(constant.int().argmax())
-            raise ValueError(f'column {columns[k]!r} is always {values[0,k]:g} in the {len(values)} training rows, so it has no scale: leave it out, with `columns`')
+            raise ValueError(f'column {columns[k]!r} is always {values[0,k]:g} in the '
+                             f'{len(values)} training rows, so it has no scale: leave it out, '
+                             'with `columns`')
 
     def _check(self, values):
         "Refuse what has other columns"
         if values.shape[-1]!=len(self.columns):
-            raise ValueError(f'values have shape {tuple(values.shape)}: expected {len(self.columns)} columns at the end: {", ".join(map(str, self.columns))}')
+            raise ValueError(f'values have shape {tuple(values.shape)}: expected '
+                             f'{len(self.columns)} columns at the end: '
+                             f'{", ".join(map(str, self.columns))}')
         return self.mean.to(values),self.std.to(values)
 
 # %% ../../nbs/40_data/05_series.ipynb #6afc8a1e

@@ -24,18 +24,24 @@ from ..core import check_choice,check_int
 # %% ../../nbs/40_data/02_text.ipynb #2b1f6d87
 SAMPLE = files('reformer_rnn')/'samples'/'enwik8_100k' # The first 100,000 bytes of enwik8
 
-Corpus = namedtuple('Corpus', 'url n_bytes md5') # Where its archive lies; size and checksum of the file in it
+# Where its archive lies; size and checksum of the file in it
+Corpus = namedtuple('Corpus', 'url n_bytes md5')
 CORPORA = {'enwik8': Corpus('http://mattmahoney.net/dc/enwik8.zip', 100_000_000, 'a1fa5ffddb56f4953e226637dabbb36a'),
            'text8': Corpus('http://mattmahoney.net/dc/text8.zip', 100_000_000, '3bea1919949baf155f99411df5fada7e')}
 
 # %% ../../nbs/40_data/02_text.ipynb #fbc14293
 def check_corpus(data, name, path):
     "Refuse bytes that are not those of the corpus"
-    corpus,md5 = CORPORA[name],hashlib.md5(data, usedforsecurity=False).hexdigest()
-    if len(data)!=corpus.n_bytes: raise ValueError(f'{path} has {len(data):,} bytes, but {name} has {corpus.n_bytes:,}: it is a part of it, or another text')
+    corpus = CORPORA[name]
+    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    if len(data)!=corpus.n_bytes:
+        raise ValueError(f'{path} has {len(data):,} bytes, but {name} has {corpus.n_bytes:,}: it '
+                         'is a part of it, or another text')
     if md5!=corpus.md5:
-        raise ValueError(f'{path} has the name and the size of {name}, but the md5 checksum {md5} in place of {corpus.md5}: '
-                         'it is damaged, or another text. Fetch it again, or give another text another name')
+        raise ValueError(f'{path} has the name and the size of {name}, but the md5 checksum {md5} '
+                         f'in place of {corpus.md5}: '
+                         'it is damaged, or another text. Fetch it again, or give another text '
+                         'another name')
 
 def _fastai_folder():
     "fastai's data folder, or None where fastai was never set up; to look for it creates nothing"
@@ -44,31 +50,45 @@ def _fastai_folder():
 
 # %% ../../nbs/40_data/02_text.ipynb #258559cf
 def find_file(path):
-    "`path`; or the file of that name in the folder `REFORMER_RNN_DATA`; or a corpus in fastai's data folder"
-    folder,known = os.environ.get('REFORMER_RNN_DATA'),str(path) in CORPORA
-    places = list(dict.fromkeys([Path(path)] + [Path(o)/path for o in (folder, known and _fastai_folder()) if o]))  # an absolute path is the same in every folder
+    """`path`; or the file of that name in the folder `REFORMER_RNN_DATA`; or a corpus in fastai's
+    data folder"""
+    folder = os.environ.get('REFORMER_RNN_DATA')
+    known = str(path) in CORPORA
+    # an absolute path is the same in every folder
+    places = list(dict.fromkeys([Path(path)] + [Path(o)/path
+                                                for o in (folder, known and _fastai_folder())
+                                                if o]))
     for p in places:
         if p.is_file(): return p
-    hint = '' if folder or Path(path).is_absolute() else '; REFORMER_RNN_DATA may name a folder of data files'
+    hint = ('' if folder or Path(path).is_absolute()
+            else '; REFORMER_RNN_DATA may name a folder of data files')
     if known: hint += f'; download_text({str(path)!r}) of reformer_rnn.data.wiki fetches it'
     raise FileNotFoundError(f'there is no file {" or ".join(map(str, places))}{hint}')
 
+# %% ../../nbs/40_data/02_text.ipynb #2089e735
 def _check_encoding(data, encoding, path, whole):
-    "Refuse bytes that are not text in this encoding; a character may be cut off at the end only if the file goes on"
-    decoder,size = codecs.getincrementaldecoder(encoding)(),2**20
+    """Refuse bytes that are not text in this encoding; a character may be cut off at the end only
+    if the file goes on"""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    size = 2**20
     for at in range(0, len(data), size):
         start = at-len(decoder.getstate()[0])  # bytes of a character that the last piece cut in two
         try: decoder.decode(data[at:at+size].tobytes(), final=whole and at+size>=len(data))
         except UnicodeDecodeError as e:
             at = start+e.start
-            raise ValueError(f'{path} is not {encoding}: the byte at offset {at:,} is 0x{data[at]:02x} ({e.reason}). '
-                             'Convert the file, or leave out `encoding` to take any bytes') from None
+            raise ValueError(f'{path} is not {encoding}: the byte at offset {at:,} is '
+                             f'0x{data[at]:02x} ({e.reason}). '
+                             'Convert the file, or leave out `encoding` to take any '
+                             'bytes') from None
 
 # %% ../../nbs/40_data/02_text.ipynb #485432ce
 def read_bytes(
-    path=None, # File to read, of any kind, or the name of a corpus, 'enwik8' or 'text8'; None for the sample that the package ships
+    # File to read, of any kind, or the name of a corpus, 'enwik8' or 'text8'; None for the sample
+    # that the package ships
+    path=None,
     n_bytes:int=None, # How many bytes from the beginning; None for all
-    encoding:str=None, # 'utf-8' or 'ascii' if the bytes must be text of that encoding; None to take any bytes
+    # 'utf-8' or 'ascii' if the bytes must be text of that encoding; None to take any bytes
+    encoding:str=None,
 )->torch.Tensor: # ByteTensor (n,)
     "Read the bytes of a file, or raise `FileNotFoundError` or `ValueError`"
     if encoding is not None: check_choice('encoding', encoding, ('utf-8','ascii'))
@@ -78,7 +98,8 @@ def read_bytes(
     n_bytes = size if n_bytes is None else check_int('n_bytes', n_bytes)
     if n_bytes>size: raise ValueError(f'n_bytes={n_bytes}: {path} has only {size} bytes')
     data = np.fromfile(path, dtype=np.uint8, count=n_bytes)
-    if path.name in CORPORA and n_bytes==size==CORPORA[path.name].n_bytes: check_corpus(data, path.name, path)
+    if path.name in CORPORA and n_bytes==size==CORPORA[path.name].n_bytes:
+        check_corpus(data, path.name, path)
     if encoding is not None: _check_encoding(data, encoding, path, n_bytes==size)
     return torch.from_numpy(data)
 
@@ -87,9 +108,11 @@ def _byte_values(ids):
     "Byte values as a NumPy array of one byte each, or `ValueError`"
     ids = torch.as_tensor(ids).detach().cpu()
     if ids.dtype==torch.uint8 or ids.numel()==0: return ids.byte().numpy()
-    if ids.dtype==torch.bool or ids.is_floating_point() or ids.is_complex(): raise ValueError(f'values of type {ids.dtype}: expected bytes, integers from 0 to 255')
+    if ids.dtype==torch.bool or ids.is_floating_point() or ids.is_complex():
+        raise ValueError(f'values of type {ids.dtype}: expected bytes, integers from 0 to 255')
     low,high = ids.aminmax()
-    if low<0 or high>255: raise ValueError(f'values from {low} to {high}: expected bytes, integers from 0 to 255')
+    if low<0 or high>255:
+        raise ValueError(f'values from {low} to {high}: expected bytes, integers from 0 to 255')
     return ids.byte().numpy()
 
 # %% ../../nbs/40_data/02_text.ipynb #9533c9c0
@@ -101,7 +124,8 @@ def decode(
 
 # %% ../../nbs/40_data/02_text.ipynb #c663c29c
 Split = namedtuple('Split', 'train valid test')
-STANDARD_SPLIT = dict(valid=.05, test=.05) # 90, 5 and 5 million bytes of enwik8 or text8, as everybody splits them
+# 90, 5 and 5 million bytes of enwik8 or text8, as everybody splits them
+STANDARD_SPLIT = dict(valid=.05, test=.05)
 
 # %% ../../nbs/40_data/02_text.ipynb #d8bfc25f
 def split_bytes(
@@ -109,14 +133,17 @@ def split_bytes(
     valid:float=0.1, # Share of the text for validation, after the training part
     test:float=0., # Share for the final test, at the end
 )->Split: # `train`, `valid`, `test`: views of `data`
-    "Cut a text into contiguous parts, or raise `ValueError` if a part that was asked for would be empty"
+    """Cut a text into contiguous parts, or raise `ValueError` if a part that was asked for would be
+    empty"""
     for name,share in (('valid',valid), ('test',test)):
-        if not 0<=share<1: raise ValueError(f'{name}={share!r}: expected a share of at least 0 and less than 1')
+        if not 0<=share<1:
+            raise ValueError(f'{name}={share!r}: expected a share of at least 0 and less than 1')
     n_valid,n_test = (round(share*len(data)) for share in (valid, test))
     sizes = [len(data)-n_valid-n_test, n_valid, n_test]
     for name,share,size in zip(Split._fields, (1,valid,test), sizes):
         if share>0 and size<1:
-            raise ValueError(f'{len(data)} bytes with valid={valid} and test={test} leave no byte for {name}')
+            raise ValueError(f'{len(data)} bytes with valid={valid} and test={test} leave no byte '
+                             f'for {name}')
     return Split(*data.split(sizes))
 
 # %% ../../nbs/40_data/02_text.ipynb #58a2e2dc
@@ -127,9 +154,11 @@ def _bits(counts):
 
 def _as_numpy(data, minimum):
     "A text as a NumPy array of bytes, or `ValueError`"
-    if len(data)<minimum: raise ValueError(f'a text of {len(data)} bytes: expected at least {minimum}')
+    if len(data)<minimum:
+        raise ValueError(f'a text of {len(data)} bytes: expected at least {minimum}')
     ids = _byte_values(data)
-    if ids.ndim!=1: raise ValueError(f'a text of shape {ids.shape}: expected one row of bytes, (n,)')
+    if ids.ndim!=1:
+        raise ValueError(f'a text of shape {ids.shape}: expected one row of bytes, (n,)')
     return ids
 
 # %% ../../nbs/40_data/02_text.ipynb #f291e027
@@ -186,19 +215,29 @@ def text_dls(
     seq_len:int=256, # Bytes a row
     val_bs:int=None, # Rows of a validation batch, fewer for a short text; None for `bs`
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
-    vocab_sz:int=256, # Number of different symbols: 256 for bytes, 27 for what `encode_text8` returns
+    # Number of different symbols: 256 for bytes, 27 for what `encode_text8` returns
+    vocab_sz:int=256,
 )->DataLoaders: # Training and validation `ByteDL`
     "Make loaders of contiguous batches, or raise `ValueError` for a text shorter than one batch"
     val_bs = bs if val_bs is None else val_bs
-    check_int('bs', bs); check_int('seq_len', seq_len); check_int('val_bs', val_bs); check_int('vocab_sz', vocab_sz, maximum=256)
+    check_int('bs', bs)
+    check_int('seq_len', seq_len)
+    check_int('val_bs', val_bs)
+    check_int('vocab_sz', vocab_sz, maximum=256)
     for name,text,rows in (('train',train,bs), ('valid',valid,val_bs)):
         if not isinstance(text, torch.Tensor) or text.dtype!=torch.uint8 or text.ndim!=1:
-            raise ValueError(f'{name}: expected a tensor of bytes of shape (n,), as `read_bytes` gives it')
+            raise ValueError(f'{name}: expected a tensor of bytes of shape (n,), as `read_bytes` '
+                             'gives it')
         if len(text) < rows*seq_len+1:
-            raise ValueError(f'{name} has {len(text)} bytes, but one batch of {rows} x {seq_len} needs '
-                             f'{rows*seq_len+1}: use fewer rows, a shorter seq_len, or a longer text')
+            raise ValueError(f'{name} has {len(text)} bytes, but one batch of {rows} x {seq_len} '
+                             'needs '
+                             f'{rows*seq_len+1}: use fewer rows, a shorter seq_len, or a longer '
+                             'text')
         if vocab_sz<256 and text.max()>=vocab_sz:
-            raise ValueError(f'{name} holds the value {text.max()}, but vocab_sz={vocab_sz} allows 0 to {vocab_sz-1}: encode the text first, or use vocab_sz=256')
+            raise ValueError(f'{name} holds the value {text.max()}, but vocab_sz={vocab_sz} '
+                             f'allows 0 to {vocab_sz-1}: encode the text first, or use '
+                             'vocab_sz=256')
     device = default_device() if device is None else torch.device(device)
-    dls = [ByteDL([text], lens=[len(text)], vocab_sz=vocab_sz, bs=rows, seq_len=seq_len) for text,rows in ((train,bs), (valid,val_bs))]
+    dls = [ByteDL([text], lens=[len(text)], vocab_sz=vocab_sz, bs=rows, seq_len=seq_len) for text,
+           rows in ((train,bs), (valid,val_bs))]
     return DataLoaders(*dls, device=device)

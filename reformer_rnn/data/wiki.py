@@ -23,10 +23,13 @@ from .text import CORPORA,check_corpus,find_file,read_bytes
 # %% ../../nbs/40_data/03_wiki.ipynb #5f76776f
 def download_text(
     name:str, # Which corpus: 'enwik8' or 'text8'
-    folder=None, # Where the file goes; None for the folder that `REFORMER_RNN_DATA` names, or else fastai's data folder
+    # Where the file goes; None for the folder that `REFORMER_RNN_DATA` names, or else fastai's data
+    # folder
+    folder=None,
     progress:bool=True, # Show a progress bar?
 )->Path: # The unpacked file
-    "Fetch a corpus unless it is there, and check it; `OSError` if it cannot be fetched, `ValueError` if it is not what it should be"
+    """Fetch a corpus unless it is there, and check it; `OSError` if it cannot be fetched,
+    `ValueError` if it is not what it should be"""
     corpus = CORPORA[check_choice('name', name, CORPORA)]
     folder = Path(folder or os.environ.get('REFORMER_RNN_DATA') or fastai_path('data'))
     path = folder/name
@@ -35,10 +38,13 @@ def download_text(
         return path
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix='.download-', dir=folder) as tmp:
-        archive,unpacked = Path(tmp)/'archive.zip',Path(tmp)/name
-        try: _fetch(corpus.url, archive, progress, max(corpus.n_bytes, 2**20)) # packed, it is smaller
+        archive = Path(tmp)/'archive.zip'
+        unpacked = Path(tmp)/name
+        # packed, it is smaller
+        try: _fetch(corpus.url, archive, progress, max(corpus.n_bytes, 2**20))
         except (OSError, HTTPException) as e:
-            raise OSError(f'{corpus.url} could not be fetched: {e}. Fetch and unpack it on a machine with a network, and put the file {name} into {folder}') from e
+            raise OSError(f'{corpus.url} could not be fetched: {e}. Fetch and unpack it on a '
+                          f'machine with a network, and put the file {name} into {folder}') from e
         unpacked.write_bytes(_unzip(archive, name, corpus))
         unpacked.replace(path)  # the name appears only with all the content behind it
     return path
@@ -48,22 +54,29 @@ def _fetch(url, path, progress, limit):
     "Save what lies at `url`, one megabyte a step of the progress bar, and `limit` bytes at most"
     with urlopen(url, timeout=60) as source,open(path, 'wb') as target:
         said = source.headers.get('Content-Length') or ''
-        size = int(said) if said.isdecimal() else 0 # 0 for a server that does not say how much it sends
-        if size>limit: raise OSError(f'the server announces {size:,} bytes, and no more than {limit:,} are expected')
+        # 0 for a server that does not say how much it sends
+        size = int(said) if said.isdecimal() else 0
+        if size>limit:
+            raise OSError(f'the server announces {size:,} bytes, and no more than {limit:,} are '
+                          'expected')
         for _ in progress_bar(range(-(-(size or limit)//2**20)), display=progress):
             block = source.read(2**20)
             target.write(block)
             if not block: break
-        if source.read(1) and not size: raise OSError(f'more than the {limit:,} bytes came that are expected')
+        if source.read(1) and not size:
+            raise OSError(f'more than the {limit:,} bytes came that are expected')
     got = path.stat().st_size
     if size and got!=size: raise OSError(f'the connection ended after {got:,} of {size:,} bytes')
 
+# %% ../../nbs/40_data/03_wiki.ipynb #eafabe50
 def _unzip(archive, name, corpus):
     "The checked content of the only member that is asked for"
     try:
-        with ZipFile(archive) as z, z.open(name) as member: data = member.read(corpus.n_bytes+1)  # never more than it should be
+        # never more than it should be
+        with ZipFile(archive) as z, z.open(name) as member: data = member.read(corpus.n_bytes+1)
     except (BadZipFile, KeyError, EOFError, RuntimeError, zlib.error) as e:
-        raise ValueError(f'what {corpus.url} sent is no sound zip file with a member {name}: {e}') from None
+        raise ValueError(f'what {corpus.url} sent is no sound zip file with a member {name}: '
+                         f'{e}') from None
     check_corpus(data, name, corpus.url)
     return data
 
@@ -88,8 +101,10 @@ _RULES = [(name, re.compile(pattern), by) for name,pattern,by in (
 _RECORD = re.compile(rb'[^>]*>|[^>]+\Z')
 _TAG = re.compile(rb'<.*>')
 _ENTITIES = ((b'&amp;',b'&'), (b'&lt;',b'<'), (b'&gt;',b'>'))
-_DIGITS = [(b'%d' % i, b' %s ' % word) for i,word in enumerate(b'zero one two three four five six seven eight nine'.split())]
-_SMALL = bytes(c if chr(c) in 'abcdefghijklmnopqrstuvwxyz' else 32 for c in bytes(range(256)).lower())
+_DIGITS = [(b'%d' % i, b' %s ' % word) for i,
+           word in enumerate(b'zero one two three four five six seven eight nine'.split())]
+_SMALL = bytes(c if chr(c) in 'abcdefghijklmnopqrstuvwxyz' else 32
+               for c in bytes(range(256)).lower())
 
 def _filter_record(record):
     "What is left of one record: words of a to z with one space before each"
@@ -104,8 +119,10 @@ def _as_bytes(text):
     "A string, bytes or a tensor of bytes as bytes"
     if isinstance(text, str): return text.encode()
     if isinstance(text, (bytes,bytearray)): return bytes(text)
-    if isinstance(text, torch.Tensor) and text.dtype==torch.uint8 and text.ndim==1: return text.cpu().numpy().tobytes()
-    raise ValueError(f'expected a string, bytes, or a tensor of bytes of shape (n,), as `read_bytes` gives it, not {type(text).__name__}')
+    if isinstance(text, torch.Tensor) and text.dtype==torch.uint8 and text.ndim==1:
+        return text.cpu().numpy().tobytes()
+    raise ValueError('expected a string, bytes, or a tensor of bytes of shape (n,), as '
+                     f'`read_bytes` gives it, not {type(text).__name__}')
 
 def wiki_text(
     xml, # A Wikipedia dump or its beginning: string, bytes, or tensor of bytes
@@ -128,12 +145,14 @@ _ENCODE = bytes(TEXT8_SYMBOLS.find(chr(c))%256 for c in range(256)) # 255 for wh
 def encode_text8(
     text, # Text of a to z and space: string, bytes, or tensor of bytes
 )->torch.Tensor: # ByteTensor (n,) of 0..26
-    "Number the 27 symbols of text8, or raise `ValueError` at the first character that is none of them"
+    """Number the 27 symbols of text8, or raise `ValueError` at the first character that is none of
+    them"""
     text = _as_bytes(text)
     ids = np.frombuffer(bytearray(text.translate(_ENCODE)), dtype=np.uint8)
     if len(ids) and ids.max()==255:
         at = int(ids.argmax())
-        raise ValueError(f'byte {at:,} is {bytes([text[at]])!r}: text8 has only a to z and the space. `wiki_text` filters a Wikipedia dump')
+        raise ValueError(f'byte {at:,} is {bytes([text[at]])!r}: text8 has only a to z and the '
+                         'space. `wiki_text` filters a Wikipedia dump')
     return torch.from_numpy(ids)
 
 def decode_text8(
@@ -141,14 +160,16 @@ def decode_text8(
 )->str:
     "Turn the numbers of `encode_text8` into text"
     ids = torch.as_tensor(ids).flatten()
-    if len(ids) and not 0<=ids.min()<=ids.max()<len(TEXT8_SYMBOLS): raise ValueError(f'expected numbers from 0 to 26, not {ids.min()} to {ids.max()}')
+    if len(ids) and not 0<=ids.min()<=ids.max()<len(TEXT8_SYMBOLS):
+        raise ValueError(f'expected numbers from 0 to 26, not {ids.min()} to {ids.max()}')
     return ''.join(TEXT8_SYMBOLS[i] for i in ids.tolist())
 
 # %% ../../nbs/40_data/03_wiki.ipynb #4e18d3ee
 def _beginnings():
     "What the sample tells about how the corpora begin"
     sample = _as_bytes(read_bytes())
-    return {'enwik8': ('bytes',sample), 'text8': ('characters',wiki_text(sample[:sample.rfind(b'</text>')+7]).encode())}
+    return {'enwik8': ('bytes',sample),
+            'text8': ('characters',wiki_text(sample[:sample.rfind(b'</text>')+7]).encode())}
 
 def _is_beginning(raw, name, path):
     "Do these bytes begin the corpus `name`, as far as it is at hand? None if it is not"
@@ -157,8 +178,10 @@ def _is_beginning(raw, name, path):
         except FileNotFoundError: continue
         if file is None or file.stat().st_size!=CORPORA[name].n_bytes: continue
         whole = file.read_bytes()
-        if hashlib.md5(whole, usedforsecurity=False).hexdigest()==CORPORA[name].md5: return whole[:len(raw)]==raw
+        if hashlib.md5(whole, usedforsecurity=False).hexdigest()==CORPORA[name].md5:
+            return whole[:len(raw)]==raw
 
+# %% ../../nbs/40_data/03_wiki.ipynb #25385f61
 def text_name(
     data:torch.Tensor, # A text as it was read, (n,), bytes; not its numbers from `encode_text8`
     path=None, # The file it was read from
@@ -166,13 +189,18 @@ def text_name(
     "Name a text as what it is: a whole corpus, the beginning of one, or a file and its size"
     raw,alike = _as_bytes(data),''
     for name,corpus in CORPORA.items():
-        if len(raw)==corpus.n_bytes and hashlib.md5(raw, usedforsecurity=False).hexdigest()==corpus.md5: return f'{name} (whole)'
+        if len(raw)==corpus.n_bytes and hashlib.md5(raw,
+                                                    usedforsecurity=False).hexdigest()==corpus.md5:
+            return f'{name} (whole)'
     for name,(unit,start) in _beginnings().items():
-        if not (10_000<=len(raw)<CORPORA[name].n_bytes and raw[:len(start)]==start[:len(raw)]): continue
-        if len(raw)<=len(start) or _is_beginning(raw, name, path): return f'first {len(raw):,} {unit} of {name}'
+        if not (10_000<=len(raw)<CORPORA[name].n_bytes and raw[:len(start)]==start[:len(raw)]):
+            continue
+        if len(raw)<=len(start) or _is_beginning(raw, name, path):
+            return f'first {len(raw):,} {unit} of {name}'
         alike = f', of which the first {len(start):,} are those of {name}'
     if path is None: return f'a text of {len(raw):,} bytes{alike}'
     path = find_file(path)
-    name = f'a file named {path.name}' if path.name in CORPORA else path.name  # it is not what its name says
+    # it is not what its name says
+    name = f'a file named {path.name}' if path.name in CORPORA else path.name
     if path.stat().st_size>len(raw): return f'first {len(raw):,} bytes of {name}{alike}'
     return f'{name}, {len(raw):,} bytes{alike}'

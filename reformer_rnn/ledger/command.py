@@ -29,14 +29,18 @@ def experiment_parser(
 )->OptionParser:
     "The options of one experiment"
     found = find_experiment(name)
-    parser = OptionParser(prog=f'reformer_rnn {name}', description=found.line[0].upper()+found.line[1:]+'.')
+    parser = OptionParser(prog=f'reformer_rnn {name}',
+                          description=found.line[0].upper()+found.line[1:]+'.')
     add_options(parser, found.settings)
     return parser
 
+# %% ../../nbs/90_ledger/03_command.ipynb #0fd9eec0
 def main_parser()->OptionParser:
     "The list of the experiments"
-    parser = OptionParser(prog='reformer_rnn', description='Experiments with recurrent and efficient attention')
-    parser.add_argument('--version', action='version', version=f'reformer_rnn {reformer_rnn.__version__}')
+    parser = OptionParser(prog='reformer_rnn',
+                          description='Experiments with recurrent and efficient attention')
+    parser.add_argument('--version', action='version',
+                        version=f'reformer_rnn {reformer_rnn.__version__}')
     listed = parser.add_subparsers(dest='command', required=True, metavar='EXPERIMENT')
     for name,line in commands().items(): listed.add_parser(name, help=line)
     return parser
@@ -48,11 +52,13 @@ def explain(
     "What the user can do about it, in one line"
     if isinstance(e, (ValueError,FileNotFoundError,ImportError,FloatingPointError)): return str(e)
     if isinstance(e, MemoryError) or 'out of memory' in str(e) or "can't allocate memory" in str(e):
-        return f'the memory does not suffice: choose a smaller model, batch or length ({str(e).splitlines()[0] if str(e) else "no memory left"})'
+        return ('the memory does not suffice: choose a smaller model, batch or length '
+                f'({str(e).splitlines()[0] if str(e) else "no memory left"})')
     if isinstance(e, RecursionError): return f'something is nested too deeply: {e}'
     if isinstance(e, OSError): return f'{e.filename or "a file"}: {e.strerror or e}'
     return ''
 
+# %% ../../nbs/90_ledger/03_command.ipynb #b0bb82fb
 def main(
     argv:list=None, # Arguments; None for those of the shell
 ):
@@ -70,7 +76,8 @@ def main(
         print(f'reformer_rnn {name}: {e or "interrupted"}', file=sys.stderr)
         sys.exit(getattr(e, 'code', 130))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()) # nothing is left to be flushed at the end
+        # nothing is left to be flushed at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128+13) # as if SIGPIPE had ended it
     except Exception as e:
         message = explain(e)

@@ -263,7 +263,8 @@ def missing_fields(
     run:dict, # A record
 )->list: # Names
     "What a record does not say about its origin"
-    env,config = run.get('environment', {}),run.get('config')
+    env = run.get('environment', {})
+    config = run.get('config')
     known = dict(
         config=config,
         seed=run.get('seed', (config or {}).get('seed')),

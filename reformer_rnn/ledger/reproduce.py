@@ -23,7 +23,8 @@ from ..runs.read import number,read_record
 from ..runs.train import kept_run
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #803c2ce8
-# Path of a record below the folder of results, the record, its experiment, and how long it will take
+# Path of a record below the folder of results, the record, its experiment, and how long it will
+# take
 Job = namedtuple('Job', 'path record experiment minutes')
 
 def expected_minutes(
@@ -34,6 +35,7 @@ def expected_minutes(
     seconds = run['throughput']['seconds'] if 'throughput' in run else run.get('seconds')
     return seconds/60 if isinstance(seconds, (int,float)) else speed_minutes
 
+# %% ../../nbs/90_ledger/02_reproduce.ipynb #92f749e3
 def all_jobs(
     results:Results, # What is stored
     speed_minutes:float=30., # For records that do not say how long they took
@@ -41,13 +43,15 @@ def all_jobs(
     "One job for each stored record that a command has made"
     jobs,left_out = [],[]
     for path in results.files():
-        run,place = read_record(path),path.relative_to(results.root)
+        run = read_record(path)
+        place = path.relative_to(results.root)
         if run is None: continue # a table of a notebook
         try: experiment = find_experiment(run.get('experiment'))
         except ValueError as e: left_out.append(f'{place}: {e}')
         else: jobs.append(Job(place, run, experiment, expected_minutes(run, speed_minutes)))
     return sorted(jobs, key=lambda job: (round(job.minutes, 1),job.path)),left_out
 
+# %% ../../nbs/90_ledger/02_reproduce.ipynb #71426e97
 def job_config(
     job:Job, # One of `all_jobs`
     out:Path, # Folder for the new records
@@ -57,10 +61,13 @@ def job_config(
     known = {f.name: f.default for f in fields(job.experiment.settings)}
     config = todays_names(job.record['config'], job.experiment.settings)
     stored = {name: tuple(v) if isinstance(v, list) else v for name,v in config.items()}
-    new = dict(results=str(folder.parent if job.experiment.per_data else folder), resume=True, device='cpu')
+    new = dict(results=str(folder.parent if job.experiment.per_data else folder), resume=True,
+               device='cpu')
     new |= {name: str(folder.parent/Path(known[name]).name) for name in job.experiment.places}
-    if 'attention' in job.record: new |= dict(attention=(job.record['attention'],), seeds=(job.record['seed'],))
-    return job.experiment.settings(**{name: v for name,v in (stored | new).items() if name in known})
+    if 'attention' in job.record:
+        new |= dict(attention=(job.record['attention'],), seeds=(job.record['seed'],))
+    return job.experiment.settings(**{name: v for name,
+                                      v in (stored | new).items() if name in known})
 
 def is_done(job, out)->bool:
     "Has the new record been made, with these settings?"
@@ -92,6 +99,7 @@ def expected(
     half = found.half_width*(found.n+1)**.5 if found.n>1 else 0.
     return found.value-half,found.value+half
 
+# %% ../../nbs/90_ledger/02_reproduce.ipynb #36b819d1
 def alike(a:Job, b:Job)->bool:
     "Do two jobs differ in the seed alone?"
     same = a.path.parent==b.path.parent and a.record.get('attention')==b.record.get('attention')
@@ -123,8 +131,10 @@ class ReproduceConfig:
     sample:int = 0 # So many runs, drawn at random; 0 for all
     seed:int = 0 # Of the drawing
     longest:float = 15. # Minutes of the longest run that may be drawn
-    speed_minutes:float = 30. # How long to expect measurements of speed to take, which do not say so
+    # How long to expect measurements of speed to take, which do not say so
+    speed_minutes:float = 30.
 
+# %% ../../nbs/90_ledger/02_reproduce.ipynb #d1e71716
 def chosen_jobs(
     cfg:ReproduceConfig, # Settings
     jobs:list, # All
@@ -137,7 +147,9 @@ def chosen_jobs(
             return on_cpu and job.minutes<=cfg.longest and headline(job.record, job.experiment)
         found = [job for job in found if may_be_drawn(job)]
         found = random.Random(cfg.seed).sample(found, min(cfg.sample, len(found)))
-    if not found: raise ValueError(f'only={cfg.only!r}, longest={cfg.longest}: no record below {cfg.stored} is like that')
+    if not found:
+        raise ValueError(f'only={cfg.only!r}, longest={cfg.longest}: no record below {cfg.stored} '
+                         'is like that')
     return sorted(found, key=lambda job: job.minutes)
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #eea6c1aa
@@ -152,14 +164,17 @@ def do_job(
         check_writable((out/job.path).parent)
         with open(out/'reproduce.log', 'a') as log, redirect_stdout(log), redirect_stderr(log):
             job.experiment.run(job_config(job, out))
-    except (ValueError,FileNotFoundError,ImportError,FloatingPointError) as e: return f'{type(e).__name__}: {e}'
+    except (ValueError,FileNotFoundError,ImportError,
+            FloatingPointError) as e: return f'{type(e).__name__}: {e}'
     finally: torch.set_num_threads(threads)
     return ''
 
+# %% ../../nbs/90_ledger/02_reproduce.ipynb #e59f80df
 def report_job(job, out, jobs)->bool: # Is it reproduced?
     "Compare a new record with the old ones, and say so"
     new = json.loads((out/job.path).read_text())
-    wrong,numbers = deviations(job, new, jobs),headline(new, job.experiment)
+    wrong = deviations(job, new, jobs)
+    numbers = headline(new, job.experiment)
     said = 'measured; the ledger judges it'
     if numbers:
         name,x = next(iter(numbers.items()))
@@ -180,10 +195,12 @@ def work_off(
         used = (time.monotonic()-start)/60
         if not is_done(job, out):
             if budget and used+job.minutes>budget:
-                print(f'The budget of {budget:g} minutes ends here: {used:.1f} are used, and the next result takes '
+                print(f'The budget of {budget:g} minutes ends here: {used:.1f} are used, and the '
+                      'next result takes '
                       f'about {job.minutes:.1f}. Call it again to go on.')
                 break
-            print(f'[{i+1}/{len(chosen)}] {job.path}, about {job.minutes:.1f} minutes; {used:.1f} used', flush=True)
+            print(f'[{i+1}/{len(chosen)}] {job.path}, about {job.minutes:.1f} minutes; {used:.1f} '
+                  'used', flush=True)
             if reason := do_job(job, out):
                 print(f'  left out: {reason}')
                 outcome[str(job.path)] = reason
@@ -191,21 +208,25 @@ def work_off(
         outcome[str(job.path)] = report_job(job, out, jobs)
     return outcome
 
+# %% ../../nbs/90_ledger/02_reproduce.ipynb #cc6f3b84
 def run_reproduce(
     cfg:ReproduceConfig, # Settings
 )->dict: # Path -> True if reproduced, False if not, or why it was left out
     "Repeat stored results within a budget of time, and compare"
     check_int('sample', cfg.sample, minimum=0)
-    if not cfg.budget>=0: raise ValueError(f'budget={cfg.budget}: expected minutes, or 0 for no limit')
+    if not cfg.budget>=0:
+        raise ValueError(f'budget={cfg.budget}: expected minutes, or 0 for no limit')
     jobs,left_out = all_jobs(Results(cfg.stored), cfg.speed_minutes)
-    chosen,out = chosen_jobs(cfg, jobs),check_writable(cfg.results)
+    chosen = chosen_jobs(cfg, jobs)
+    out = check_writable(cfg.results)
     todo = [job for job in chosen if not is_done(job, out)]
     for line in left_out: print(f'No command repeats {line}')
     print(f'{len(chosen)} results, {len(chosen)-len(todo)} of them done; the others took '
           f'{sum(job.minutes for job in todo):.0f} minutes when they were made', flush=True)
     outcome = work_off(chosen, jobs, out, cfg.budget)
     right,wrong = (sum(o is x for o in outcome.values()) for x in (True,False))
-    print(f'{right} reproduced, {wrong} not, {len(outcome)-right-wrong} left out, {len(chosen)-len(outcome)} still to do. '
+    print(f'{right} reproduced, {wrong} not, {len(outcome)-right-wrong} left out, '
+          f'{len(chosen)-len(outcome)} still to do. '
           f'The ledger of the new records: reformer_rnn claims --results {cfg.results}')
     return outcome
 

@@ -14,7 +14,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint as run_checkpointed
 
 from ..core import check_choice,check_int,check_mask,detach_state
-from ..attention.block_recurrent import BlockRecurrentAttention,FeedbackAttention,state_cells
+from ..attention.block_recurrent import (
+    BlockRecurrentAttention,FeedbackAttention,state_cells)
 from ..attention.sliding import check_rows,init_kernel
 from ..blocks.transformer import Block,Stack
 from .lm import LM
@@ -27,7 +28,9 @@ class RMSBlock(Block):
         self.checkpoint = checkpoint
         first,last = self.ff[0],self.ff[3]
         self.norm1,self.norm2 = (nn.RMSNorm(first.in_features, eps=1e-6) for _ in range(2))
-        self.ff[0],self.ff[2],self.ff[3] = nn.Linear(first.in_features, first.out_features, bias=False),nn.Identity(),nn.Linear(last.in_features, last.out_features, bias=False)
+        self.ff[0] = nn.Linear(first.in_features, first.out_features, bias=False)
+        self.ff[2] = nn.Identity()
+        self.ff[3] = nn.Linear(last.in_features, last.out_features, bias=False)
         for i in (0,3): init_kernel(self.ff[i].weight)
 
     def attend(self, x, state=None, context=None, mask=None):
@@ -35,19 +38,24 @@ class RMSBlock(Block):
         return self.attention(self.dropout(self.norm1(x)), state, context, mask)
 
     def forward(self, x, state=None, **kwargs):
-        "Run the block; with `checkpoint`, keep what goes in, and run it a second time for the gradients"
-        if not (self.checkpoint and torch.is_grad_enabled()): return super().forward(x, state, **kwargs)
+        """Run the block; with `checkpoint`, keep what goes in, and run it a second time for the
+        gradients"""
+        if not (self.checkpoint and torch.is_grad_enabled()):
+            return super().forward(x, state, **kwargs)
         return run_checkpointed(super().forward, x, state, use_reentrant=False, **kwargs)
 
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #95c656d5
 class FinalNorm(nn.RMSNorm):
-    "RMS norm divided by the square root of the width, so that an output layer with weights of variance one makes logits of size one"
+    """RMS norm divided by the square root of the width, so that an output layer with weights of
+    variance one makes logits of size one"""
     def forward(self, x):
         "Normalise and divide"
         return super().forward(x)*x.shape[-1]**-.5
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #95f2f7b8
 class FeedbackStack(Stack):
-    "Blocks that all read the states of the recurrent one among them, and so go through a text one block of tokens at a time"
+    """Blocks that all read the states of the recurrent one among them, and so go through a text one
+    block of tokens at a time"""
     def forward(self,
         x:torch.Tensor, # (b, n, d_model)
         states=None, # One state a block, from an earlier call
@@ -55,16 +63,23 @@ class FeedbackStack(Stack):
         mask:torch.Tensor=None, # (b, n), False at padding
     ): # `(y, states)`: the states are None unless kept
         "Run all blocks on one piece after the other"
-        number = next(i for i,o in enumerate(self) if isinstance(o.attention, BlockRecurrentAttention))
-        recurrent,states,ys,a = self[number].attention,list(self.block_states(states)),[],0
+        number = next(i for i,o in enumerate(self)
+                      if isinstance(o.attention, BlockRecurrentAttention))
+        recurrent = self[number].attention
+        states = list(self.block_states(states))
+        ys = []
+        a = 0
         recurrent.check(x, states[number], None)
         b,n,_ = x.shape
         check_mask(mask, (b,recurrent.n_heads,n,n), key_only=True) # pieces of a wrong one may fit
         while not ys or a<n:
             states[number] = recurrent.remember(states[number], x)
-            memory,e = states[number].memory[:2],a+recurrent.left(states[number])
-            y,seen = x[:,a:e],None if mask is None else mask[:,a:e]
-            for i,block in enumerate(self): y,states[i] = block(y, states[i], context=None if i==number else memory, mask=seen)
+            memory = states[number].memory[:2]
+            e = a+recurrent.left(states[number])
+            y = x[:,a:e]
+            seen = None if mask is None else mask[:,a:e]
+            for i,block in enumerate(self):
+                y,states[i] = block(y, states[i], context=None if i==number else memory, mask=seen)
             ys.append(y)
             a = e
         return torch.cat(ys, 1),(tuple(states) if keep_states else None)
@@ -73,27 +88,42 @@ class FeedbackStack(Stack):
 _brt_fixed = { # arguments of `LM` that the model settles itself
     'attention': 'all other blocks are sliding windows; build an `LM` for others',
     'at': '`recurrent` says which blocks are recurrent; build an `LM` for others',
-    'positions': 'distances are known to the windows, and no codes are added; build an `LM` for others',
+    'positions': 'distances are known to the windows, and no codes are added; build an `LM` for '
+                 'others',
     'norm': 'norms come before each half of a block; build an `LM` for others',
     'tie_weights': 'the embedding is the output layer; build an `LM` for others',
     'activation': 'the feed-forward halves have a ReLU; build an `LM` for others',
     'reversible': 'it has an ordinary stack; build an `LM` for others',
 }
 
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #7a8a2afd
 def memory_places(memory, recurrent, n_layers, feedback):
     "Options of the blocks with a memory, by their numbers counted from 0"
     if memory is None: return {}
-    if not isinstance(memory, dict) or not all(isinstance(o, dict) for o in memory.values()): raise ValueError(f'memory={memory!r}: expected options by the numbers of blocks, such as {{-4: dict(size=32768, k_neighbours=128)}}')
-    if feedback: raise ValueError('memory with feedback: all blocks but the recurrent one read its states, so expected memory=None')
-    places = {check_int('block in memory', i, minimum=-n_layers, maximum=n_layers-1)%n_layers: o for i,o in memory.items()}
-    if both := sorted(places.keys() & set(recurrent)): raise ValueError(f'blocks {both} are recurrent and have a memory: expected one or the other')
+    if not isinstance(memory, dict) or not all(isinstance(o, dict) for o in memory.values()):
+        raise ValueError(f'memory={memory!r}: expected options by the numbers of blocks, such as '
+                         f'{{-4: dict(size=32768, k_neighbours=128)}}')
+    if feedback:
+        raise ValueError('memory with feedback: all blocks but the recurrent one read its states, '
+                         'so expected memory=None')
+    places = {check_int('block in memory', i, minimum=-n_layers, maximum=n_layers-1)%n_layers: o
+              for i,o in memory.items()}
+    if both := sorted(places.keys() & set(recurrent)):
+        raise ValueError(f'blocks {both} are recurrent and have a memory: expected one or the '
+                         'other')
     return places
 
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #6acfbc6f
 def recurrent_places(recurrent, n_layers, feedback):
     "Numbers of the recurrent blocks, counted from 0"
-    if not isinstance(recurrent, (tuple,list)): raise ValueError(f'recurrent={recurrent!r}: expected a tuple of the numbers of the recurrent blocks, such as (-3,)')
-    places = [check_int('block in recurrent', i, minimum=-n_layers, maximum=n_layers-1)%n_layers for i in recurrent]
-    if feedback and len(places)!=1: raise ValueError(f'recurrent={tuple(recurrent)} with feedback: expected one recurrent block, whose states all others read')
+    if not isinstance(recurrent, (tuple,list)):
+        raise ValueError(f'recurrent={recurrent!r}: expected a tuple of the numbers of the '
+                         'recurrent blocks, such as (-3,)')
+    places = [check_int('block in recurrent', i, minimum=-n_layers, maximum=n_layers-1)%n_layers
+              for i in recurrent]
+    if feedback and len(places)!=1:
+        raise ValueError(f'recurrent={tuple(recurrent)} with feedback: expected one recurrent '
+                         'block, whose states all others read')
     return places
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #9d6b3f1c
@@ -107,31 +137,57 @@ class BlockRecurrentLM(LM):
         window:int=512, # W: tokens in a block of the text, and how many a position sees
         n_states:int=None, # S: number of state vectors; default W
         cell:str='fixed:skip', # Gate and configuration, one of `state_cells`
-        recurrent:tuple=(-3,), # Numbers of the recurrent blocks, from 0 or, negative, from the end; () for sliding windows alone
+        # Numbers of the recurrent blocks, from 0 or, negative, from the end; () for sliding windows
+        # alone
+        recurrent:tuple=(-3,),
         feedback:bool=False, # Do all blocks read the states?
-        memory:dict=None, # Options of `MemorizingAttention` by the numbers of the blocks that have a memory, such as {-4: dict(size=32768, k_neighbours=128)}
-        rem:dict=None, # Options of `RSASlidingAttention` for recurrence encoding matrices in the sliding blocks, such as dict(heads=[('cos',1,0),('sin',1,0)]); None for no matrices
-        d_ff:int=None, # Hidden width of the feed-forward halves and of the states' network; default 4 d_model
+        # Options of `MemorizingAttention` by the numbers of the blocks that have a memory, such as
+        # {-4: dict(size=32768, k_neighbours=128)}
+        memory:dict=None,
+        # Options of `RSASlidingAttention` for recurrence encoding matrices in the sliding blocks,
+        # such as dict(heads=[('cos',1,0),('sin',1,0)]); None for no matrices
+        rem:dict=None,
+        # Hidden width of the feed-forward halves and of the states' network; default 4 d_model
+        d_ff:int=None,
         dropout:float=0., # 0.05 in the paper
         tanh:str='code', # As for `BlockRecurrentAttention`
         max_len:int=4096, # Tokens in a segment; no limit
-        ff_chunks:int=1, # Pieces of the sequence that go through the feed-forward halves one after the other
-        checkpoint:bool=False, # Keep only the inputs of the blocks in training, and compute the rest a second time for the gradients?
-        **options, # Of the attention layers: `d_head`, `qk_scale`, `qk_norm`, `include_self`, `empty`
+        # Pieces of the sequence that go through the feed-forward halves one after the other
+        ff_chunks:int=1,
+        # Keep only the inputs of the blocks in training, and compute the rest a second time for the
+        # gradients?
+        checkpoint:bool=False,
+        # Of the attention layers: `d_head`, `qk_scale`, `qk_norm`, `include_self`, `empty`
+        **options,
     ):
         for name,why in _brt_fixed.items():
-            if name in options: raise ValueError(f'{name}={options[name]!r}: a Block-Recurrent Transformer does not take it; {why}')
+            if name in options:
+                raise ValueError(f'{name}={options[name]!r}: a Block-Recurrent Transformer does '
+                                 f'not take it; {why}')
         places = recurrent_places(recurrent, check_int('n_layers', n_layers), feedback)
         check_choice('cell', cell, state_cells)
-        if rem is not None and feedback: raise ValueError('rem with feedback: all blocks but the recurrent one read its states, and have no matrices; expected rem=None')
-        layers = [('sliding',dict(options, window=window)) if rem is None else ('rsa_sliding',dict(options, window=window) | rem) for _ in range(n_layers)]
-        for i in places: layers[i] = 'block_recurrent',dict(options, window=window, n_states=n_states, cell=cell, d_ff=d_ff, tanh=tanh)
-        for i,o in memory_places(memory, places, n_layers, feedback).items(): layers[i] = 'memorizing',dict(options, window=window) | o
-        super().__init__(vocab_sz, d_model, n_layers, n_heads, at=dict(enumerate(layers)), d_ff=d_ff, max_len=max_len, positions=None, dropout=dropout, activation='relu')
+        if rem is not None and feedback:
+            raise ValueError('rem with feedback: all blocks but the recurrent one read its '
+                             'states, and have no matrices; expected rem=None')
+        layers = [('sliding',dict(options, window=window)) if rem is None
+                  else ('rsa_sliding',dict(options, window=window) | rem) for _ in range(n_layers)]
+        for i in places:
+            layers[i] = 'block_recurrent',dict(options, window=window, n_states=n_states,
+                                               cell=cell, d_ff=d_ff, tanh=tanh)
+        for i,o in memory_places(memory, places, n_layers, feedback).items():
+            layers[i] = 'memorizing',dict(options, window=window) | o
+        super().__init__(vocab_sz, d_model, n_layers, n_heads, at=dict(enumerate(layers)),
+                         d_ff=d_ff, max_len=max_len, positions=None, dropout=dropout,
+                         activation='relu')
         layers = [o.attention for o in self.blocks]
-        if feedback: layers = [o if i in places else FeedbackAttention(**o.config, **o.options) for i,o in enumerate(layers)]
-        self.blocks = (FeedbackStack if feedback else Stack)(RMSBlock(o, d_ff, dropout, ff_chunks, 'relu', checkpoint=checkpoint) for o in layers)
-        self.embed.dropout,self.norm = nn.Identity(),nn.Sequential(FinalNorm(d_model, eps=1e-6), nn.Dropout(dropout))
+        if feedback:
+            layers = [o if i in places else FeedbackAttention(**o.config, **o.options) for i,
+                      o in enumerate(layers)]
+        self.blocks = (FeedbackStack if feedback
+                       else Stack)(RMSBlock(o, d_ff, dropout, ff_chunks, 'relu',
+                                            checkpoint=checkpoint) for o in layers)
+        self.embed.dropout = nn.Identity()
+        self.norm = nn.Sequential(FinalNorm(d_model, eps=1e-6), nn.Dropout(dropout))
         self.out = nn.Linear(d_model, vocab_sz, bias=False)
         self.out.weight = nn.init.normal_(self.embed.tokens.weight)
 
@@ -144,7 +200,8 @@ def restart(self:BlockRecurrentLM,
     "The state in which some rows of the batch have seen nothing"
     if state is None: return None
     check_rows(rows, len(state.position))
-    layers = tuple(block.attention.restart(o, rows) for block,o in zip(self.blocks, self.blocks.block_states(state.layers)))
+    layers = tuple(block.attention.restart(o, rows) for block,
+                   o in zip(self.blocks, self.blocks.block_states(state.layers)))
     return state._replace(position=state.position.masked_fill(rows, 0), layers=layers)
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #df44e416
@@ -162,6 +219,7 @@ def swap_states(
     "The state in which every row has the state vectors of the row before, and its own windows"
     return change_states(model, state, lambda cell,c: c.roll(1, 0))
 
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #1827a72e
 def change_states(
     model:BlockRecurrentLM, # A model with a recurrent block
     state, # Its `LMState` at the end of a block of tokens
@@ -176,18 +234,25 @@ def change_states(
     return state._replace(layers=tuple(layers))
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #6527425a
-_rows = {f'XL:{w}': dict(window=w, recurrent=()) for w in (512,1024,2048)} | {f'Slide:{n}L': dict(n_layers=n, recurrent=()) for n in (12,13)}
-_rows |= {f'Rec:{o}': dict(cell=o) for o in state_cells} | {f'Feedback:{o}': dict(cell=o, feedback=True) for o in ('lstm:single','fixed:skip')}
+_rows = {f'XL:{w}': dict(window=w, recurrent=())
+         for w in (512,1024,2048)} | {f'Slide:{n}L': dict(n_layers=n, recurrent=())
+                                      for n in (12,13)}
+_rows |= {f'Rec:{o}': dict(cell=o)
+          for o in state_cells} | {f'Feedback:{o}': dict(cell=o, feedback=True)
+                                   for o in ('lstm:single','fixed:skip')}
 _large = dict(n_heads=16, d_head=128, d_ff=8192)
-_rows |= {'Memorizing:32k': dict(window=512, recurrent=(), memory={-4: dict(size=32768, k_neighbours=128)})}
-paper_rows = _rows | {f'{o}:large': _rows[o]|_large for o in ('Slide:13L','Rec:lstm:single','Rec:fixed:skip')}
+_rows |= {'Memorizing:32k': dict(window=512, recurrent=(),
+                                 memory={-4: dict(size=32768, k_neighbours=128)})}
+paper_rows = _rows | {f'{o}:large': _rows[o]|_large
+                      for o in ('Slide:13L','Rec:lstm:single','Rec:fixed:skip')}
 
 def block_recurrent_paper(
     row:str, # A key of `paper_rows`
     **changes, # Arguments of `BlockRecurrentLM` that are to be others
 )->dict: # Arguments of `BlockRecurrentLM`
     "The model of that row in tables 1 and 2 of Hutchins et al. (2022), for 256 different bytes"
-    return dict(vocab_sz=256, dropout=.05) | paper_rows[check_choice('row', row, paper_rows)] | changes
+    return dict(vocab_sz=256,
+                dropout=.05) | paper_rows[check_choice('row', row, paper_rows)] | changes
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #94abe604
 def scaled_row(
@@ -219,7 +284,8 @@ class WindowLM(BlockRecurrentLM):
     "Sliding windows that are read, and differentiated, one at a time, as by a Transformer-XL"
     def read(self, ids, state=None, mask=None, keep_state=True):
         "Read tokens, cutting the graph after every window"
-        xs,W = [],self.blocks[0].attention.window
+        xs = []
+        W = self.blocks[0].attention.window
         for i in range(0, ids.shape[1], W):
             seen = None if mask is None else mask[:,i:i+W]
             x,state = super().read(ids[:,i:i+W], detach_state(state), seen)

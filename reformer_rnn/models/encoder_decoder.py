@@ -15,7 +15,9 @@ from torch import nn
 
 from ..core import Movable,check_int,detach_state,map_state,select_state
 from ..attention.layer import attention_layers,build_attention
-from ..attention import softmax,linear,lsh,local,features,decay,fla,rsa,relative,sliding,block_recurrent,memory # each registers its layers
+# each registers its layers
+from ..attention import (
+    softmax,linear,lsh,local,features,decay,fla,rsa,relative,sliding,block_recurrent,memory)
 from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,Stack,Step
@@ -31,7 +33,9 @@ class DecoderBlock(Block):
         *args, # `d_ff`, `dropout`, ... of `Block`
     ):
         super().__init__(attention, *args)
-        self.cross,self.number,self.norm3 = cross,number,nn.LayerNorm(attention.d_model)
+        self.cross = cross
+        self.number = number
+        self.norm3 = nn.LayerNorm(attention.d_model)
 
     def attend(self, x, state=None, **kwargs):
         "What the target adds"
@@ -39,7 +43,8 @@ class DecoderBlock(Block):
 
     def read(self, x, state=None, context=None, mask=None, memory=None):
         "What the source adds"
-        y,_ = self.cross(self.norm3(x), None if memory is None else memory[self.number], context, mask)
+        y,_ = self.cross(self.norm3(x), None if memory is None else memory[self.number], context,
+                         mask)
         return self.dropout(y),None
 
     def feed(self, x, state=None, **kwargs):
@@ -56,35 +61,49 @@ class EncoderDecoder(Movable):
     "Sequence-to-sequence transformer"
     def __init__(self,
         src_vocab_sz:int, # Number of different source tokens
-        tgt_vocab_sz:int=None, # Of target tokens; None for one vocabulary, and one embedding, for both
+        # Of target tokens; None for one vocabulary, and one embedding, for both
+        tgt_vocab_sz:int=None,
         d_model:int=256, # Width
         n_layers=2, # Blocks of encoder and decoder, or a pair
         n_heads:int=4, # Heads of every attention layer
-        attention='softmax', # A key of `attention_layers`, or (name, options): in the encoder, and wherever nothing else is given
+        # A key of `attention_layers`, or (name, options): in the encoder, and wherever nothing else
+        # is given
+        attention='softmax',
         decoder_attention=None, # The same for the decoder
         cross_attention=None, # The same for what connects them
         d_ff:int=None, # Hidden width of the feed-forward steps; default 4 d_model
         max_len:int=1024, # Longest source and target
         positions='learned', # What `get_positions` takes: a name, a pair (name, options), or None
-        pad:int=None, # The source token that is padding and is never attended; None if there is none
+        # The source token that is padding and is never attended; None if there is none
+        pad:int=None,
         tie_weights:bool=False, # Use the target embedding as the output layer?
         dropout:float=0., # After the embeddings and in every block
-        reversible:bool=False, # Reversible stacks, whose memory in training does not grow with their depth?
-        ff_chunks:int=1, # Pieces of the sequence that go through the feed-forward steps one after the other
+        # Reversible stacks, whose memory in training does not grow with their depth?
+        reversible:bool=False,
+        # Pieces of the sequence that go through the feed-forward steps one after the other
+        ff_chunks:int=1,
         **options, # Options of `attention`
     ):
         super().__init__()
-        if not 0<=dropout<1: raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
-        self.tgt_vocab_sz,self.pad = src_vocab_sz if tgt_vocab_sz is None else tgt_vocab_sz,pad
+        if not 0<=dropout<1:
+            raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
+        self.tgt_vocab_sz = src_vocab_sz if tgt_vocab_sz is None else tgt_vocab_sz
+        self.pad = pad
         self.src_embed = Embed(src_vocab_sz, d_model, max_len, positions, dropout)
         self.tgt_embed = Embed(self.tgt_vocab_sz, d_model, max_len, positions, dropout)
         if tgt_vocab_sz is None: self.tgt_embed.tokens = self.src_embed.tokens
         depth = count()
-        def layer(spec, causal): return build_attention(attention if spec is None else spec, d_model, n_heads, max_len, causal, depth=next(depth), **(options if spec is None else {}))
+        def layer(spec, causal):
+            return build_attention(attention if spec is None else spec, d_model, n_heads, max_len,
+                                   causal, depth=next(depth), **(options if spec is None else {}))
         stack = ReversibleStack if reversible else Stack
-        self.encoder = stack(Block(layer(None, False), d_ff, dropout, ff_chunks) for _ in range(stack_depths(n_layers)[0]))
-        self.decoder = stack(DecoderBlock(layer(decoder_attention, True), layer(cross_attention, False), i, d_ff, dropout, ff_chunks) for i in range(stack_depths(n_layers)[1]))
-        self.src_norm,self.norm,self.out = nn.LayerNorm(d_model),nn.LayerNorm(d_model),nn.Linear(d_model, self.tgt_vocab_sz)
+        self.encoder = stack(Block(layer(None, False), d_ff, dropout, ff_chunks)
+                             for _ in range(stack_depths(n_layers)[0]))
+        self.decoder = stack(DecoderBlock(layer(decoder_attention, True),
+                                          layer(cross_attention, False), i, d_ff, dropout,
+                                          ff_chunks) for i in range(stack_depths(n_layers)[1]))
+        self.src_norm,self.norm,self.out = (nn.LayerNorm(d_model),nn.LayerNorm(d_model),
+                                            nn.Linear(d_model, self.tgt_vocab_sz))
         if tie_weights: self.out.weight = self.tgt_embed.tokens.weight
         check_cross(self.decoder[0].cross)
 
@@ -94,14 +113,17 @@ def stack_depths(
 )->tuple: # Blocks of encoder and decoder
     "Numbers of blocks, or `ValueError`"
     pair = n_layers if isinstance(n_layers, (tuple,list)) else (n_layers,n_layers)
-    if len(pair)!=2: raise ValueError(f'n_layers={n_layers!r}: expected one number, or a pair for encoder and decoder')
+    if len(pair)!=2:
+        raise ValueError(f'n_layers={n_layers!r}: expected one number, or a pair for encoder and '
+                         'decoder')
     return tuple(check_int('n_layers', o) for o in pair)
 
 def check_cross(layer):
     "Refuse a layer that cannot connect the two stacks"
     if not layer.reads_context:
         able = ', '.join(k for k,o in attention_layers.items() if o.reads_context)
-        raise ValueError(f'{layer.name} attention cannot read a context; choose cross_attention from: {able}')
+        raise ValueError(f'{layer.name} attention cannot read a context; choose cross_attention '
+                         f'from: {able}')
 
 # %% ../../nbs/30_models/03_encoder_decoder.ipynb #eec16bae
 @patch
@@ -150,7 +172,10 @@ def step(self:EncoderDecoder,
     state:DecoderState, # From `encode` or an earlier step
 ): # `(logits, state)`: logits are (b, n, tgt_vocab_sz)
     "Read target tokens, continuing from `state`"
-    if len(state.position)!=len(tgt): raise ValueError(f'the state belongs to {len(state.position)} sequences, tgt to {len(tgt)}: encode the sources of these targets, or select rows of the state')
+    if len(state.position)!=len(tgt):
+        raise ValueError(f'the state belongs to {len(state.position)} sequences, tgt to '
+                         f'{len(tgt)}: encode the sources of these targets, or select rows of the '
+                         'state')
     x,layers = self.decoder(self.tgt_embed(tgt, state.position), state.layers, memory=state.memory)
     return self.out(self.norm(x)),DecoderState(state.position+tgt.shape[1], layers, state.memory)
 
@@ -163,13 +188,16 @@ def generate(
     start:int, # Token that begins every target
     end:int=None, # Token that ends a target; None to write n tokens
     mask:torch.Tensor=None, # (b, m), False at padding; default all tokens but `pad`
-    temperature:float=0., # 0 takes the most probable token, 1 draws from the distribution, more flattens it
+    # 0 takes the most probable token, 1 draws from the distribution, more flattens it
+    temperature:float=0.,
     top_k:int=None, # Draw from this many of the most probable tokens only
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
 )->torch.Tensor: # Target tokens after the start token, (b, n) or shorter if all have ended
     "Write targets through the recurrent form, in evaluation mode"
     self.check_writing(n, start, end, temperature=temperature, top_k=top_k)
-    token,new,done = src.new_full((len(src),1), start),[],torch.zeros(len(src), 1, dtype=torch.bool, device=src.device)
+    token = src.new_full((len(src),1), start)
+    new = []
+    done = torch.zeros(len(src), 1, dtype=torch.bool, device=src.device)
     with evaluating(self):
         state = self.encode(src, mask)
         while len(new)<n and not (len(new) and done.all()):
@@ -199,13 +227,19 @@ def beam_search(
     start:int, # Token that begins every target
     end:int, # Token that ends a target
     n_beams:int=4, # K: beginnings to keep for every source
-    length_power:float=1., # α in the score: 0 for the log-probability, 1 for its mean over the tokens
+    # α in the score: 0 for the log-probability, 1 for its mean over the tokens
+    length_power:float=1.,
     mask:torch.Tensor=None, # (b, m), False at padding; default all tokens but `pad`
-): # `(targets, scores)`: (b, K, n) or shorter, and (b, K), the best first; scores of -inf if there are fewer than K targets
+# `(targets, scores)`: (b, K, n) or shorter, and (b, K), the best first; scores of -inf if there are
+# fewer than K targets
+):
     "Search for the targets with the best scores"
-    check_int('end', end, minimum=0); check_int('n_beams', n_beams); self.check_writing(n, start, end)
+    check_int('end', end, minimum=0)
+    check_int('n_beams', n_beams)
+    self.check_writing(n, start, end)
     b,K = len(src),n_beams
-    first = torch.arange(b, device=src.device).unsqueeze(1)*K # the row of the first beginning of every source
+    # the row of the first beginning of every source
+    first = torch.arange(b, device=src.device).unsqueeze(1)*K
     with evaluating(self):
         state = map_state(lambda o: o.repeat_interleave(K, 0), self.encode(src, mask))
         beams = new_beams(b, K, start, src)
@@ -215,7 +249,9 @@ def beam_search(
             state = new._replace(layers=select_state(new.layers, (first+best).flatten()))
             if beams.done.all(): break
     scores,order = beams.scores(length_power).sort(descending=True)
-    return beams.tokens[:,1:].unflatten(0, (b,K)).gather(1, order.unsqueeze(-1).expand(-1, -1, beams.tokens.shape[1]-1)),scores
+    return beams.tokens[:,1:].unflatten(0, (b,K)).gather(1,
+                                                         order.unsqueeze(-1).expand(-1, -1,
+                                                                 beams.tokens.shape[1]-1)),scores
 
 # %% ../../nbs/30_models/03_encoder_decoder.ipynb #b7889993
 class Beams(NamedTuple):
@@ -233,10 +269,13 @@ def new_beams(b, K, start, src):
     "The start token, once for every source; the other places are taken by what cannot win"
     logp = torch.full((b,K), -torch.inf, device=src.device)
     logp[:,0] = 0.
-    return Beams(src.new_full((b*K,1), start), logp, src.new_zeros(b, K), torch.zeros_like(logp, dtype=torch.bool))
+    return Beams(src.new_full((b*K,1), start), logp, src.new_zeros(b, K),
+                 torch.zeros_like(logp, dtype=torch.bool))
 
+# %% ../../nbs/30_models/03_encoder_decoder.ipynb #862763a6
 def extend_beams(beams, logits, end, power):
-    "The best beginnings that are one token longer, or finished; and from which each of them comes, (b, K)"
+    """The best beginnings that are one token longer, or finished; and from which each of them
+    comes, (b, K)"""
     b,K,V = logits.shape
     new = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(-1)
     only_end = torch.full_like(new[0,0], -torch.inf)
@@ -245,6 +284,9 @@ def extend_beams(beams, logits, end, power):
     length = beams.length + ~beams.done
     best = (logp/length.unsqueeze(-1).to(logp.dtype)**power).flatten(1).topk(K).indices
     row,token = best//V,best%V
-    tokens = beams.tokens.unflatten(0, (b,K)).gather(1, row.unsqueeze(-1).expand(-1, -1, beams.tokens.shape[1]))
-    return Beams(torch.cat([tokens,token.unsqueeze(-1)], 2).flatten(0, 1), logp.flatten(1).gather(1, best), length.gather(1, row),
+    tokens = beams.tokens.unflatten(0, (b,K)).gather(1,
+                                                     row.unsqueeze(-1).expand(-1, -1,
+                                                             beams.tokens.shape[1]))
+    return Beams(torch.cat([tokens,token.unsqueeze(-1)], 2).flatten(0, 1),
+                 logp.flatten(1).gather(1, best), length.gather(1, row),
                  beams.done.gather(1, row) | (token==end)),row

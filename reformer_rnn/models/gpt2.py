@@ -20,7 +20,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from ..attention.sliding import check_rows
-from ..core import check_choice,check_folder,check_int,detach_state,whole_folder,write_json
+from ..core import (
+    check_choice,check_folder,check_int,detach_state,whole_folder,write_json)
 from ..data.documents import ByteVocab
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
 from .lm import check_sampling,evaluating,sample_token
@@ -36,18 +37,24 @@ def _root(e):
     while e.__cause__ or e.__context__: e = e.__cause__ or e.__context__
     return e
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #1e17cd02
 def _transformers():
     "The package `transformers`, or an error that says what is missing"
-    if find_spec('transformers') is None: raise ImportError('a GPT-2 needs the package transformers: pip install "reformer_rnn[gpt2]"')
+    if find_spec('transformers') is None:
+        raise ImportError('a GPT-2 needs the package transformers: pip install '
+                          '"reformer_rnn[gpt2]"')
     try:
         import transformers
         transformers.GPT2LMHeadModel # it loads this, and packages that it has found, only now
     except Exception as e:
         why = _root(e)
-        raise ImportError(f'the package transformers is there, and cannot be loaded: {type(why).__name__}: {_first_line(why)}. '
-                          'A package that it uses is damaged or does not fit: repair it, or remove it if it is not needed') from e
+        raise ImportError('the package transformers is there, and cannot be loaded: '
+                          f'{type(why).__name__}: {_first_line(why)}. '
+                          'A package that it uses is damaged or does not fit: repair it, or '
+                          'remove it if it is not needed') from e
     return transformers
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #cb1eb4d6
 @contextmanager
 def _no_bars():
     "No progress bars of `transformers` inside a `with` block"
@@ -58,6 +65,7 @@ def _no_bars():
     finally:
         if shown: log.enable_progress_bar()
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #93975a57
 def byte_gpt2(
     d_model:int=128, # Width
     n_layers:int=4, # Blocks
@@ -67,10 +75,14 @@ def byte_gpt2(
     dropout:float=0., # Everywhere; 0.1 in GPT-2
 ): # `GPT2LMHeadModel` with random weights, in evaluation mode
     "Make a small GPT-2 whose tokens are bytes"
-    tf,sizes = _transformers(),dict(n_embd=d_model, n_layer=n_layers, n_head=n_heads, n_positions=n_positions, vocab_size=vocab_sz)
+    tf = _transformers()
+    sizes = dict(n_embd=d_model, n_layer=n_layers, n_head=n_heads, n_positions=n_positions,
+                 vocab_size=vocab_sz)
     for name,o in sizes.items(): check_int(name, o)
-    if d_model%n_heads: raise ValueError(f'd_model={d_model}: expected a multiple of n_heads={n_heads}')
-    config = tf.GPT2Config(**sizes, resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, bos_token_id=None, eos_token_id=None)
+    if d_model%n_heads:
+        raise ValueError(f'd_model={d_model}: expected a multiple of n_heads={n_heads}')
+    config = tf.GPT2Config(**sizes, resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
+                           bos_token_id=None, eos_token_id=None)
     config.byte_level = True # kept by save_pretrained
     return tf.GPT2LMHeadModel(config).eval()
 
@@ -80,32 +92,47 @@ def _reachable(url, timeout=.7):
     if getproxies().get('https'): return True
     at,found = urlparse(url),[]
     def _try():
-        try: socket.create_connection((at.hostname,at.port or 443), timeout=timeout).close(); found.append(True)
+        try:
+            socket.create_connection((at.hostname,at.port or 443), timeout=timeout).close()
+            found.append(True)
         except OSError: pass
-    thread = threading.Thread(target=_try, daemon=True) # looking up a name cannot be timed out otherwise
+    # looking up a name cannot be timed out otherwise
+    thread = threading.Thread(target=_try, daemon=True)
     thread.start(); thread.join(timeout)
     return bool(found)
 
 def _offline():
     "Is there no way to the hub?"
-    asked = any(os.environ.get(o, '').upper() in ('1','ON','YES','TRUE') for o in ('HF_HUB_OFFLINE','TRANSFORMERS_OFFLINE'))
+    asked = any(os.environ.get(o, '').upper() in ('1','ON','YES','TRUE')
+                for o in ('HF_HUB_OFFLINE','TRANSFORMERS_OFFLINE'))
     return asked or not _reachable(os.environ.get('HF_ENDPOINT', 'https://huggingface.co'))
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #a080329a
 def _find_gpt2(name):
-    "Folder or name of a model, and whether only local files are to be used; `FileNotFoundError` if it cannot be there"
-    path,text = Path(name).expanduser(),str(name)
+    """Folder or name of a model, and whether only local files are to be used; `FileNotFoundError`
+    if it cannot be there"""
+    path = Path(name).expanduser()
+    text = str(name)
     if text: check_folder(path)
     if text and path.is_dir():
-        hint = f'; RecurrentGPT2.load({text!r}) loads a model with memory' if (path/'recurrence.json').is_file() else ''
-        if not (path/'config.json').is_file(): raise FileNotFoundError(f'the folder {path} has no config.json: expected one that `save_pretrained` has written{hint}')
+        hint = (f'; RecurrentGPT2.load({text!r}) loads a model with memory'
+                if (path/'recurrence.json').is_file() else '')
+        if not (path/'config.json').is_file():
+            raise FileNotFoundError(f'the folder {path} has no config.json: expected one that '
+                                    f'`save_pretrained` has written{hint}')
         return str(path),True
     if not text or text.startswith(('.','/','~')) or text.count('/')>1 or '\\' in text:
-        raise FileNotFoundError(f'there is no folder {text!r}: expected a folder that `save_pretrained` has written, or the name of a model on the hub, such as gpt2')
+        raise FileNotFoundError(f'there is no folder {text!r}: expected a folder that '
+                                '`save_pretrained` has written, or the name of a model on the '
+                                'hub, such as gpt2')
     import huggingface_hub
     try: cached = isinstance(huggingface_hub.try_to_load_from_cache(text, 'config.json'), str)
-    except ValueError as e: raise ValueError(f'{text!r} is neither a folder nor the name of a model: {str(e).splitlines()[0]}') from None
+    except ValueError as e: raise ValueError(f'{text!r} is neither a folder nor the name of a '
+                                             f'model: {str(e).splitlines()[0]}') from None
     if not cached and _offline():
-        raise FileNotFoundError(f'the model {text!r} is not in the local cache, and the hub cannot be reached: load it once on a machine with a network, or name a folder that `save_pretrained` has written')
+        raise FileNotFoundError(f'the model {text!r} is not in the local cache, and the hub '
+                                'cannot be reached: load it once on a machine with a network, or '
+                                'name a folder that `save_pretrained` has written')
     return text,cached
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #704d5447
@@ -114,14 +141,18 @@ def _loading(name):
     "Raise `FileNotFoundError` or `ValueError` for whatever damaged files lead to"
     try: yield
     except (ImportError,MemoryError): raise
-    except OSError as e: raise FileNotFoundError(f'{name} cannot be loaded: {_first_line(e)}') from e
+    except OSError as e:
+        raise FileNotFoundError(f'{name} cannot be loaded: {_first_line(e)}') from e
     except ValueError as e: raise ValueError(f'{name} cannot be loaded: {_first_line(e)}') from e
-    except Exception as e: raise ValueError(f'{name} cannot be loaded: {type(e).__name__}: {_first_line(e)}') from e
+    except Exception as e: raise ValueError(f'{name} cannot be loaded: {type(e).__name__}: '
+                                            f'{_first_line(e)}') from e
 
 def _left_over(name):
-    "Is this a weight of a block for which the settings have no place? Old files hold a mask in every block, which is no weight"
+    """Is this a weight of a block for which the settings have no place? Old files hold a mask in
+    every block, which is no weight"""
     return re.search(r'(^|\.)h\.\d+\.', name) and not name.endswith('attn.masked_bias')
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #502cb349
 def load_gpt2(
     name, # Name on the hub, or folder
     dtype:torch.dtype=torch.float32, # Type of the weights
@@ -130,14 +161,21 @@ def load_gpt2(
     tf,(place,local) = _transformers(),_find_gpt2(name)
     with _loading(name):
         config = tf.AutoConfig.from_pretrained(place, local_files_only=local)
-        if config.model_type!='gpt2': raise ValueError(f'its family is {config.model_type}, and only gpt2 is supported')
+        if config.model_type!='gpt2':
+            raise ValueError(f'its family is {config.model_type}, and only gpt2 is supported')
         with nullcontext() if not local else _no_bars(): # a download is worth a bar
-            model,info = tf.GPT2LMHeadModel.from_pretrained(place, config=config, local_files_only=local, dtype=dtype, output_loading_info=True)
-    if info['missing_keys']: raise ValueError(f'{name} cannot be loaded: it has no weights for {", ".join(sorted(info["missing_keys"])[:4])}')
+            model,info = tf.GPT2LMHeadModel.from_pretrained(place, config=config,
+                                                            local_files_only=local, dtype=dtype,
+                                                            output_loading_info=True)
+    if info['missing_keys']:
+        raise ValueError(f'{name} cannot be loaded: it has no weights for '
+                         f'{", ".join(sorted(info["missing_keys"])[:4])}')
     if more := sorted(filter(_left_over, info['unexpected_keys'])):
-        raise ValueError(f'{name} cannot be loaded: its settings have {config.n_layer} blocks, and there are weights of more: {", ".join(more[:4])}')
+        raise ValueError(f'{name} cannot be loaded: its settings have {config.n_layer} blocks, '
+                         f'and there are weights of more: {", ".join(more[:4])}')
     return model
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #c05b958d
 def save_gpt2(
     base, # `GPT2LMHeadModel`
     folder, # Created if missing; the files of an older model are replaced all at once
@@ -153,7 +191,9 @@ def check_tokenizer(
     text = 'A test, with 12 words\nand é.'
     try: kept = len(tokenizer)>=256 and tokenizer.decode(tokenizer.encode(text))==text
     except Exception: kept = False # damaged files make errors of all kinds
-    if not kept: raise ValueError(f'a tokenizer of {len(tokenizer)} tokens does not give back {text!r}: its files are missing or damaged')
+    if not kept:
+        raise ValueError(f'a tokenizer of {len(tokenizer)} tokens does not give back {text!r}: '
+                         'its files are missing or damaged')
     return tokenizer
 
 def load_tokenizer(
@@ -163,14 +203,17 @@ def load_tokenizer(
     tf,(place,local) = _transformers(),_find_gpt2(name)
     with _loading(name): config = tf.AutoConfig.from_pretrained(place, local_files_only=local)
     if getattr(config, 'byte_level', False): return ByteVocab()
-    with _loading(f'the tokenizer of {name}'): tokenizer = tf.AutoTokenizer.from_pretrained(place, local_files_only=local)
+    with _loading(f'the tokenizer of {name}'):
+        tokenizer = tf.AutoTokenizer.from_pretrained(place, local_files_only=local)
     return check_tokenizer(tokenizer)
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #956e64d6
 def check_gpt2(base):
     "Refuse what is no GPT-2 language model"
     family = getattr(getattr(base, 'config', None), 'model_type', type(base).__name__)
-    if family!='gpt2' or not hasattr(base, 'lm_head'): raise ValueError(f'the base is a {type(base).__name__} of the family {family}: expected a GPT2LMHeadModel; `load_gpt2` loads one')
+    if family!='gpt2' or not hasattr(base, 'lm_head'):
+        raise ValueError(f'the base is a {type(base).__name__} of the family {family}: expected a '
+                         'GPT2LMHeadModel; `load_gpt2` loads one')
 
 def gpt2_shape(
     base, # `GPT2LMHeadModel`
@@ -179,31 +222,42 @@ def gpt2_shape(
     c = base.config
     return GPT2Shape(c.n_embd, c.n_layer, c.n_head, c.n_positions)
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #cf051352
 class RecurrentGPT2(nn.Module):
     "A pre-trained GPT-2 that carries a memory from window to window"
     def __init__(self,
         base, # `GPT2LMHeadModel`; it is used, not copied
         kind:str='kv', # A key of `retrofits`: 'kv', 'rmt', 'glr', or the controls 'lora' and 'none'
         window:int=None, # Tokens read at once, W; None for as many as there are positions
-        checkpoint:bool=False, # In training, keep nothing of a window but its state, and compute it twice?
+        # In training, keep nothing of a window but its state, and compute it twice?
+        checkpoint:bool=False,
         **options, # Of the memory: `m`, `r`, `layers`, ...
     ):
         super().__init__()
         check_gpt2(base)
         c = base.config
-        self.base,self.kind,self.vocab_sz,self.checkpoint = base,check_choice('kind', kind, retrofits),c.vocab_size,checkpoint
+        self.base = base
+        self.kind = check_choice('kind', kind, retrofits)
+        self.vocab_sz = c.vocab_size
+        self.checkpoint = checkpoint
         self.shape = gpt2_shape(base)
         wte = base.transformer.wte.weight
         try: rec = retrofits[kind](self.shape, **options)
         except TypeError as e: raise ValueError(f'kind={kind!r}: {e}') from e
         self.rec = rec.to(wte.device, torch.promote_types(wte.dtype, torch.float32))
-        if options.get('layers') is not None: options['layers'] = list(self.rec.layers) # a range, say, could not be stored
+        # a range, say, could not be stored
+        if options.get('layers') is not None: options['layers'] = list(self.rec.layers)
         self.options = options
         self.rec.initialise(wte)
         longest = c.n_positions-2*self.rec.n_tokens
-        if longest<1: raise ValueError(f'm={self.rec.n_tokens}: a model of {c.n_positions} positions has no room for that many tokens of memory before and after a text')
+        if longest<1:
+            raise ValueError(f'm={self.rec.n_tokens}: a model of {c.n_positions} positions has no '
+                             'room for that many tokens of memory before and after a text')
         if window is not None and not (type(window) is int and 1<=window<=longest):
-            raise ValueError(f'window={window!r}: expected an integer from 1 to {longest}, as the model has {c.n_positions} positions' + (f', of which memory takes {2*self.rec.n_tokens}' if self.rec.n_tokens else ''))
+            raise ValueError(f'window={window!r}: expected an integer from 1 to {longest}, as the '
+                             f'model has {c.n_positions} positions'
+                             + (f', of which memory takes {2*self.rec.n_tokens}'
+                                if self.rec.n_tokens else ''))
         self.window,self.carry_state,self.state = window or longest,False,None
 
     def extra_repr(self): return f'kind={self.kind!r}, window={self.window}'
@@ -215,22 +269,30 @@ def attached(self:RecurrentGPT2,
     ctx, # What belongs to the window
 ):
     "The memory beside the layers of the base, inside a `with` block"
-    rec,handles,device = self.rec,[],self.base.device.type
+    rec = self.rec
+    handles = []
+    device = self.base.device.type
     def outside_autocast(f):
         def g(*args):
             with torch.autocast(device, enabled=False): return f(*args)
         return g
-    after_qkv,before_out,after_out = map(outside_autocast, (rec.after_qkv,rec.before_out,rec.after_out))
+    after_qkv,before_out,after_out = map(outside_autocast,
+                                         (rec.after_qkv,rec.before_out,rec.after_out))
     for i in rec.layers:
         attn = self.base.transformer.h[i].attn
-        handles += [attn.c_attn.register_forward_hook(lambda _,args,out,i=i: after_qkv(ctx, i, args[0], out)),
-                    attn.c_proj.register_forward_pre_hook(lambda _,args,i=i: (before_out(ctx, i, args[0]),)),
-                    attn.c_proj.register_forward_hook(lambda _,args,out,i=i: after_out(ctx, i, out))]
-    for block in self.base.transformer.h if rec.pools else (): handles.append(block.register_forward_hook(lambda _,args,out: ctx.hidden.append(out)))
+        handles += [attn.c_attn.register_forward_hook(lambda _,args,out,
+                                                      i=i: after_qkv(ctx, i, args[0], out)),
+                    attn.c_proj.register_forward_pre_hook(lambda _,args,
+                                                          i=i: (before_out(ctx, i, args[0]),)),
+                    attn.c_proj.register_forward_hook(lambda _,args,out,
+                                                      i=i: after_out(ctx, i, out))]
+    for block in self.base.transformer.h if rec.pools else ():
+        handles.append(block.register_forward_hook(lambda _,args,out: ctx.hidden.append(out)))
     try: yield
     finally:
         for o in handles: o.remove()
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #d2df4f61
 @patch
 def pass_window(self:RecurrentGPT2,
     ids:torch.Tensor, # Tokens of one window, or the next of them, (b, n)
@@ -241,36 +303,47 @@ def pass_window(self:RecurrentGPT2,
     lengths:torch.Tensor=None, # How many tokens of each row are real, if padding follows, (b,)
 ): # `(logits, state, cache)`
     "Send tokens through the base with the memory beside it"
-    rec,t = self.rec,self.base.transformer
-    if t.gradient_checkpointing and self.training: raise ValueError('the base has gradient checkpointing on, which would compute its blocks again without the memory: switch it off, and use checkpoint=True')
+    rec = self.rec
+    t = self.base.transformer
+    if t.gradient_checkpointing and self.training:
+        raise ValueError('the base has gradient checkpointing on, which would compute its blocks '
+                         'again without the memory: switch it off, and use checkpoint=True')
     ctx = rec.start(state, t.h, lengths)
     with self.attached(ctx):
-        out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache, use_cache=not write)
+        out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache,
+                use_cache=not write)
     logits = self.base.lm_head(rec.text(ctx, out.last_hidden_state, ids.shape[1]))
     if not write: return logits,rec.inside(ctx, state),out.past_key_values
-    with torch.autocast(self.base.device.type, enabled=False): return logits,rec.next_state(ctx, out),None
+    with torch.autocast(self.base.device.type, enabled=False):
+        return logits,rec.next_state(ctx, out),None
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #245738c4
 @patch
 def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
     "Refuse ids that are no tokens, and a state, `reset` or mask that belongs to others"
     if ids.ndim!=2 or 0 in ids.shape or ids.dtype not in (torch.int64,torch.int32):
-        raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected integers (batch, positions), at least one of each')
+        raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
+                         'integers (batch, positions), at least one of each')
     if not torch.compiler.is_compiling():
         low,high = ids.aminmax()
-        if low<0 or high>=self.vocab_sz: raise ValueError(f'ids lie between {int(low)} and {int(high)}: expected 0 to {self.vocab_sz-1}')
+        if low<0 or high>=self.vocab_sz:
+            raise ValueError(f'ids lie between {int(low)} and {int(high)}: expected 0 to '
+                             f'{self.vocab_sz-1}')
     self.rec.check(state, len(ids))
     if reset is not None: check_rows(reset, len(ids))
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=ids.shape):
-        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected torch.bool of shape {tuple(ids.shape)}, False at padding')
+        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected '
+                         f'torch.bool of shape {tuple(ids.shape)}, False at padding')
 
 def _real_first(ids, mask):
-    "The real tokens of every row before its padding, how many these are, and how to move back what is made of them"
+    """The real tokens of every row before its padding, how many these are, and how to move back
+    what is made of them"""
     if mask is None: return ids,None,lambda x: x
     order = (~mask).byte().argsort(dim=1, stable=True)
     back = order.argsort(1).unsqueeze(-1)
     return ids.gather(1, order),mask.sum(1),lambda x: x.gather(1, back.expand_as(x))
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #315b029a
 @patch
 def step(self:RecurrentGPT2,
     ids:torch.Tensor, # One window of tokens, (b, n) with n up to `window`
@@ -280,7 +353,9 @@ def step(self:RecurrentGPT2,
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
     "Read a window and predict the next tokens, continuing from `state`"
     self.check(ids, state, reset, mask)
-    if ids.shape[1]>self.window: raise ValueError(f'ids have {ids.shape[1]} positions: expected at most a window of {self.window}; `read` cuts longer ones into windows')
+    if ids.shape[1]>self.window:
+        raise ValueError(f'ids have {ids.shape[1]} positions: expected at most a window of '
+                         f'{self.window}; `read` cuts longer ones into windows')
     ids,lengths,back = _real_first(ids, mask)
     logits,state,_ = self.pass_window(ids, restart(state, reset), lengths=lengths)
     return back(logits),state
@@ -294,17 +369,22 @@ def read(self:RecurrentGPT2,
     mask:torch.Tensor=None, # (b, n) boolean, False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
     "Read window by window, continuing from `state`"
-    ids,outs = ids.as_subclass(torch.Tensor),[] # fastai's own tensors would spread into the state
+    ids = ids.as_subclass(torch.Tensor)
+    outs = [] # fastai's own tensors would spread into the state
     self.check(ids, state, reset, mask)
     ids,lengths,back = _real_first(ids, mask)
-    state,again = restart(state, reset),self.checkpoint and torch.is_grad_enabled()
+    state = restart(state, reset)
+    again = self.checkpoint and torch.is_grad_enabled()
     for i,window in enumerate(ids.split(self.window, 1)):
         real = None if lengths is None else (lengths-i*self.window).clamp(0, window.shape[1])
-        if again: logits,state,_ = checkpoint(self.pass_window, window, state, lengths=real, use_reentrant=False)
+        if again:
+            logits,state,_ = checkpoint(self.pass_window, window, state, lengths=real,
+                                        use_reentrant=False)
         else: logits,state,_ = self.pass_window(window, state, lengths=real)
         outs.append(logits)
     return back(torch.cat(outs, 1)),state
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #f58e98cc
 @patch
 def forward(self:RecurrentGPT2,
     ids:torch.Tensor, # Tokens, (b, n)
@@ -313,7 +393,9 @@ def forward(self:RecurrentGPT2,
 )->torch.Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
     "Logits; with `carry_state`, continuing from the call before"
     if self.training and self.rec.carries and torch.is_grad_enabled() and ids.shape[1]<=self.window:
-        warnings.warn(f'one window of {ids.shape[1]} tokens a step: what {self.kind!r} writes is read in the next window, so that it learns nothing from this one; train with at least {2*self.window} tokens a step')
+        warnings.warn(f'one window of {ids.shape[1]} tokens a step: what {self.kind!r} writes is '
+                      'read in the next window, so that it learns nothing from this one; train '
+                      f'with at least {2*self.window} tokens a step')
     logits,state = self.read(ids, self.state if self.carry_state else None, reset, mask)
     self.state = detach_state(state) if self.carry_state else None
     return logits
@@ -327,7 +409,8 @@ def reset(self:RecurrentGPT2):
 @patch
 def generate(
     self:RecurrentGPT2,
-    ids:torch.Tensor, # The text to continue, (b, n) with n of at least 1; it may be longer than a window
+    # The text to continue, (b, n) with n of at least 1; it may be longer than a window
+    ids:torch.Tensor,
     n:int, # Number of tokens to add
     temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
     top_k:int=None, # Draw from this many of the most probable tokens only
@@ -335,9 +418,12 @@ def generate(
     mask:torch.Tensor=None, # (b, n) boolean, False at padding, with a real token in every row
 )->torch.Tensor: # The new tokens, (b, n)
     "Continue a text, in evaluation mode"
-    check_int('n', n, minimum=0); check_sampling(temperature, top_k, self.vocab_sz); self.check(ids, mask=mask)
+    check_int('n', n, minimum=0)
+    check_sampling(temperature, top_k, self.vocab_sz)
+    self.check(ids, mask=mask)
     if mask is None or mask.all(): return self.continue_rows(ids, n, temperature, top_k, generator)
-    lengths,out = mask.sum(1),ids.new_zeros(len(ids), n)
+    lengths = mask.sum(1)
+    out = ids.new_zeros(len(ids), n)
     if not lengths.all(): raise ValueError('mask: a row has no real token to continue from')
     for length in lengths.unique().tolist():
         rows = lengths==length
@@ -345,6 +431,7 @@ def generate(
         out[rows] = self.continue_rows(prompt, n, temperature, top_k, generator)
     return out
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #78b16d75
 @patch
 def continue_rows(self:RecurrentGPT2, ids, n, temperature, top_k, generator):
     "`generate` for prompts of one length"
@@ -356,7 +443,8 @@ def continue_rows(self:RecurrentGPT2, ids, n, temperature, top_k, generator):
                 if not window.shape[1]: inside,cache = state,None
                 part,todo,past = todo[:,:take],todo[:,take:],window.shape[1]
                 window = torch.cat([window,part], 1)
-                if window.shape[1]<self.window: logits,inside,cache = self.pass_window(part, inside, False, cache, past)
+                if window.shape[1]<self.window:
+                    logits,inside,cache = self.pass_window(part, inside, False, cache, past)
                 else: logits,state,window = *self.pass_window(window, state)[:2],ids[:,:0]
             todo = sample_token(logits[:,-1], temperature, top_k, generator)
             new.append(todo)
@@ -368,7 +456,9 @@ def fingerprint(
 )->str: # 16 characters
     "A checksum of all weights"
     h = hashlib.sha256()
-    for k,v in sorted(base.state_dict().items()): h.update(k.encode()); h.update(v.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    for k,v in sorted(base.state_dict().items()):
+        h.update(k.encode())
+        h.update(v.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return h.hexdigest()[:16]
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #a2abfc24
@@ -379,8 +469,10 @@ def save(self:RecurrentGPT2,
 )->Path: # The folder
     "Save the model"
     from safetensors.torch import save_file
-    settings = dict(kind=self.kind, window=self.window, checkpoint=self.checkpoint, options=self.options,
-                    shape=self.shape._asdict(), base=fingerprint(self.base), dtype=str(self.base.dtype).removeprefix('torch.'))
+    settings = dict(kind=self.kind, window=self.window, checkpoint=self.checkpoint,
+                    options=self.options,
+                    shape=self.shape._asdict(), base=fingerprint(self.base),
+                    dtype=str(self.base.dtype).removeprefix('torch.'))
     weights = {k: v.detach().cpu().contiguous() for k,v in self.rec.state_dict().items()}
     with whole_folder(folder) as new:
         write_json(new/'recurrence.json', settings)
@@ -399,29 +491,44 @@ def load(cls:RecurrentGPT2,
     folder = Path(folder)
     check_folder(folder)
     saved = _read_settings(folder)
-    with _loading(folder/'recurrence.safetensors'): weights = load_file(str(folder/'recurrence.safetensors'))
+    with _loading(folder/'recurrence.safetensors'):
+        weights = load_file(str(folder/'recurrence.safetensors'))
     if base is None:
-        if not (folder/'base').is_dir(): raise FileNotFoundError(f'{folder} holds no base: give the one that it was made for')
+        if not (folder/'base').is_dir():
+            raise FileNotFoundError(f'{folder} holds no base: give the one that it was made for')
         base = load_gpt2(folder/'base', getattr(torch, saved['dtype']))
     check_gpt2(base)
     shape = gpt2_shape(base)._asdict()
-    if shape!=saved['shape']: raise ValueError(f'{folder} was made for a base with {saved["shape"]}, and this one has {shape}')
-    if fingerprint(base)!=saved['base']: raise ValueError(f'the weights of the base are not those that {folder} was made for')
-    with _loading(folder/'recurrence.json'): model = cls(base, saved['kind'], saved['window'], saved['checkpoint'], **saved['options'])
+    if shape!=saved['shape']:
+        raise ValueError(f'{folder} was made for a base with {saved["shape"]}, and this one has '
+                         f'{shape}')
+    if fingerprint(base)!=saved['base']:
+        raise ValueError(f'the weights of the base are not those that {folder} was made for')
+    with _loading(folder/'recurrence.json'):
+        model = cls(base, saved['kind'], saved['window'], saved['checkpoint'], **saved['options'])
     try: model.rec.load_state_dict(weights)
-    except RuntimeError as e: raise ValueError(f'{folder}: the weights do not fit the settings: {" ".join(str(e).split())[:200]}') from None
+    except RuntimeError as e: raise ValueError(f'{folder}: the weights do not fit the settings: '
+                                               f'{" ".join(str(e).split())[:200]}') from None
     return model.eval()
 
-_saved = dict(kind=str, window=int, checkpoint=bool, options=dict, shape=dict, base=str, dtype=str) # What `save` writes into recurrence.json
+# %% ../../nbs/30_models/08_gpt2.ipynb #96c58f1c
+# What `save` writes into recurrence.json
+_saved = dict(kind=str, window=int, checkpoint=bool, options=dict, shape=dict, base=str, dtype=str)
 
 def _read_settings(folder):
     "Read and check recurrence.json"
     for name in ('recurrence.json','recurrence.safetensors'):
-        if not (folder/name).is_file(): raise FileNotFoundError(f'{folder} has no {name}: expected a folder that `save` of a RecurrentGPT2 has written')
+        if not (folder/name).is_file():
+            raise FileNotFoundError(f'{folder} has no {name}: expected a folder that `save` of a '
+                                    'RecurrentGPT2 has written')
     file = folder/'recurrence.json'
     with _loading(file): saved = json.loads(file.read_bytes())
-    if not isinstance(saved, dict): raise ValueError(f'{file} holds a {type(saved).__name__}: expected the settings of a model')
+    if not isinstance(saved, dict):
+        raise ValueError(f'{file} holds a {type(saved).__name__}: expected the settings of a model')
     for name,kind in _saved.items():
-        if type(saved.get(name)) is not kind: raise ValueError(f'{file}: expected {name} as {kind.__name__}, and it is {saved.get(name)!r}')
-    if not isinstance(getattr(torch, saved['dtype'], None), torch.dtype): raise ValueError(f'{file}: dtype={saved["dtype"]!r} is no type of PyTorch')
+        if type(saved.get(name)) is not kind:
+            raise ValueError(f'{file}: expected {name} as {kind.__name__}, and it is '
+                             f'{saved.get(name)!r}')
+    if not isinstance(getattr(torch, saved['dtype'], None), torch.dtype):
+        raise ValueError(f'{file}: dtype={saved["dtype"]!r} is no type of PyTorch')
     return saved

@@ -37,6 +37,7 @@ class GPT2Shape(NamedTuple):
     n_heads:int # Heads of every block
     n_positions:int # Longest sequence
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #53e25825
 def restart(
     state:GPT2State, # What an earlier window left; None if there was none
     rows:torch.Tensor, # (b,) boolean: which rows begin a new text; None for none of them
@@ -55,7 +56,11 @@ def by_row(rows, memory):
 class Retrofit(nn.Module):
     "What is added to a GPT-2; this one adds nothing, and is the control without memory"
     zeros,State = (),GPT2State # names of what starts at zero; the class of its states
-    n_tokens,carries,pools = 0,False,False # extra tokens at each end; is a memory written for the next window only? does it want what every block returns, in `ctx.hidden`?
+    n_tokens = 0
+    carries = False
+    # extra tokens at each end; is a memory written for the next window only? does it want what
+    # every block returns, in `ctx.hidden`?
+    pools = False
     def __init__(self,
         shape:GPT2Shape, # Of the model
         layers:tuple=None, # Numbers of the blocks that are changed; None for all
@@ -67,9 +72,11 @@ class Retrofit(nn.Module):
     def check_layers(self, layers):
         "The places of the blocks, {number: place}"
         layers = range(self.shape.n_layers) if layers is None else layers
-        if not isinstance(layers, (tuple,list,range)): raise ValueError(f'layers={layers!r}: expected the numbers of blocks, such as (0, 2)')
+        if not isinstance(layers, (tuple,list,range)):
+            raise ValueError(f'layers={layers!r}: expected the numbers of blocks, such as (0, 2)')
         numbers = [check_int('block in layers', i, 0, self.shape.n_layers-1) for i in layers]
-        if not numbers or len(set(numbers))<len(numbers): raise ValueError(f'layers={tuple(layers)}: expected at least one block, and none twice')
+        if not numbers or len(set(numbers))<len(numbers):
+            raise ValueError(f'layers={tuple(layers)}: expected at least one block, and none twice')
         return {i: j for j,i in enumerate(numbers)}
 
     def initialise(self, wte):
@@ -80,6 +87,7 @@ class Retrofit(nn.Module):
         "Shape of the memory of one row"
         return 0,
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #d2bf1743
 @patch
 def check(self:Retrofit,
     state, # What the caller gave; None passes
@@ -88,13 +96,19 @@ def check(self:Retrofit,
     "Refuse the state of another kind, of other sizes, or of other sequences"
     if state is None: return
     if type(state) is not self.State:
-        raise ValueError(f'the state is a {type(state).__name__}: expected a {self.State.__name__}, which a model of the same kind has returned')
-    if len(state.known)!=b: raise ValueError(f'the state belongs to {len(state.known)} sequences, ids to {b}: reset the model, or select rows of the state')
+        raise ValueError(f'the state is a {type(state).__name__}: expected a '
+                         f'{self.State.__name__}, which a model of the same kind has returned')
+    if len(state.known)!=b:
+        raise ValueError(f'the state belongs to {len(state.known)} sequences, ids to {b}: reset '
+                         'the model, or select rows of the state')
     expected = b,*self.memory_shape
-    if tuple(state.memory.shape)!=expected: raise ValueError(f'the state has a memory of shape {tuple(state.memory.shape)}: expected {expected}; it comes from a model of other sizes')
+    if tuple(state.memory.shape)!=expected:
+        raise ValueError(f'the state has a memory of shape {tuple(state.memory.shape)}: expected '
+                         f'{expected}; it comes from a model of other sizes')
     p = next(self.parameters(), None)
     if state.memory.numel() and state.memory.dtype!=p.dtype:
-        raise ValueError(f'the state has a memory of {state.memory.dtype}, and the model computes it in {p.dtype}: convert one of them')
+        raise ValueError(f'the state has a memory of {state.memory.dtype}, and the model computes '
+                         f'it in {p.dtype}: convert one of them')
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #16e70470
 @patch
@@ -104,7 +118,8 @@ def start(self:Retrofit, state, blocks, lengths=None):
 
 @patch
 def embed(self:Retrofit, ctx, x, past=0, write=True):
-    "Arguments of the model for embedded tokens (b, n, d), of which `past` of the same window are in a cache"
+    """Arguments of the model for embedded tokens (b, n, d), of which `past` of the same window are
+    in a cache"""
     return dict(inputs_embeds=x)
 
 @patch
@@ -117,6 +132,7 @@ def after_qkv(self:Retrofit, ctx, i, x, qkv):
     "Change queries, keys and values of block i, (b, n, 3d), which it made of x"
     return qkv
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #de820020
 @patch
 def before_out(self:Retrofit, ctx, i, x):
     "Change what the heads of block i found, (b, n, d)"
@@ -137,14 +153,17 @@ def inside(self:Retrofit, ctx, state):
     "The state for the next tokens of the same window, which other tokens reach through the cache"
     return state
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #9f364e23
 @patch
 def next_state(self:Retrofit, ctx, output):
     "The state for the next window; a row that was nothing but padding keeps the one it had"
     memory = self.remember(ctx, output)
-    if ctx.lengths is None: return self.State(memory, torch.ones(len(memory), dtype=torch.bool, device=memory.device))
+    if ctx.lengths is None:
+        return self.State(memory, torch.ones(len(memory), dtype=torch.bool, device=memory.device))
     read = ctx.lengths>0
     if ctx.state is None: return self.State(memory.masked_fill(by_row(~read, memory), 0), read)
-    return self.State(torch.where(by_row(read, memory), memory, ctx.state.memory), ctx.state.known | read)
+    return self.State(torch.where(by_row(read, memory), memory, ctx.state.memory),
+                      ctx.state.known | read)
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #844cfe69
 class LowRank(Retrofit):
@@ -173,10 +192,12 @@ def gated_scan(
     s:torch.Tensor, # State before, (b, r)
 )->torch.Tensor: # States after every token, (b, n, r)
     "s[t] = a[t] s[t-1] + v[t] for all t in log n rounds"
-    v,k = torch.cat([v[:,:1]+a[:,:1]*s.unsqueeze(1),v[:,1:]], 1),1
+    v = torch.cat([v[:,:1]+a[:,:1]*s.unsqueeze(1),v[:,1:]], 1)
+    k = 1
     while k<v.shape[1]:
         v = torch.cat([v[:,:k],v[:,k:]+a[:,k:]*v[:,:-k]], 1)
-        a,k = torch.cat([a[:,:k],a[:,k:]*a[:,:-k]], 1),2*k
+        a = torch.cat([a[:,:k],a[:,k:]*a[:,:-k]], 1)
+        k = 2*k
     return v
 
 def fixed_scan(
@@ -185,7 +206,8 @@ def fixed_scan(
     s:torch.Tensor, # (b, r)
 )->torch.Tensor: # (b, n, r)
     "`gated_scan` for decays that are always the same"
-    past,_ = rem_mix(v.transpose(1,2).unsqueeze(-1), 'regular', decay=a, state=(a*s)[:,:,None,None,None])
+    past,_ = rem_mix(v.transpose(1,2).unsqueeze(-1), 'regular', decay=a,
+                     state=(a*s)[:,:,None,None,None])
     return v + past.squeeze(-1).transpose(1,2)
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #6fefc451
@@ -201,7 +223,8 @@ class GatedRecurrence(Retrofit):
         super().__init__(shape, layers)
         d,n = shape.d_model,len(self.layers)
         check_int('r', r); check_choice('decay', decay, ('gated','fixed'))
-        self.write,self.gate,self.read = (nn.ModuleList(nn.Linear(*o) for _ in range(n)) for o in ((d,r),(d,r),(r,d)))
+        self.write,self.gate,self.read = (nn.ModuleList(nn.Linear(*o) for _ in range(n))
+                                          for o in ((d,r),(d,r),(r,d)))
         times = [torch.linspace(1, 7, r) for _ in range(n)]
         self.fixed = nn.ParameterList(times) if decay=='fixed' else None
         self.forget = nn.ModuleList(nn.Linear(d, r) for _ in range(n)) if decay=='gated' else None
@@ -226,18 +249,23 @@ def states(self:GatedRecurrence,
     s:torch.Tensor, # State before, (b, r)
 )->torch.Tensor: # (b, n, r)
     "The sums after every token"
-    z,u = self.fixed[j] if self.fixed is not None else self.forget[j](x),self.write[j](x)
+    z = self.fixed[j] if self.fixed is not None else self.forget[j](x)
+    u = self.write[j](x)
     return (fixed_scan if self.fixed is not None else gated_scan)(z.sigmoid(), (-z).sigmoid()*u, s)
 
 @patch
 def after_out(self:GatedRecurrence, ctx, i, out):
     "Add what the recurrence has to say"
-    j,x = self.layers[i],ctx.kept.pop(i).to(self.read[0].weight.dtype)
-    s = x.new_zeros(len(x), self.write[j].out_features) if ctx.state is None else ctx.state.memory[:,j]
+    j = self.layers[i]
+    x = ctx.kept.pop(i).to(self.read[0].weight.dtype)
+    s = (x.new_zeros(len(x), self.write[j].out_features) if ctx.state is None
+         else ctx.state.memory[:,j])
     s = self.states(j, x, s)
-    ctx.new[j] = s[:,-1] if ctx.lengths is None else s[torch.arange(len(s), device=s.device),(ctx.lengths-1).clamp(min=0)]
+    ctx.new[j] = s[:,-1] if ctx.lengths is None else s[torch.arange(len(s), device=s.device),
+                                                       (ctx.lengths-1).clamp(min=0)]
     return out + self.read[j](s*F.silu(self.gate[j](x))).to(out.dtype)
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #3d343fad
 @patch
 def remember(self:GatedRecurrence, ctx, output):
     "The sums after the last token, (b, layers, r)"
@@ -253,16 +281,20 @@ def inside(self:GatedRecurrence, ctx, state):
 def pool_matrix(
     n:int, # Tokens of the window
     m:int, # Pieces
-    lengths:torch.Tensor=None, # How many of the tokens count in each row, (b,); None for all of them
+    # How many of the tokens count in each row, (b,); None for all of them
+    lengths:torch.Tensor=None,
 )->torch.Tensor: # (m, n) or (b, m, n), every row a mean
     "Means of m pieces of n tokens; pieces share tokens where n is no multiple of m"
     device = None if lengths is None else lengths.device
-    piece,t = torch.arange(m, device=device),torch.arange(n, device=device)
+    piece = torch.arange(m, device=device)
+    t = torch.arange(n, device=device)
     count = n if lengths is None else lengths.unsqueeze(1)
-    start,end = piece*count//m,((piece+1)*count+m-1)//m
+    start = piece*count//m
+    end = ((piece+1)*count+m-1)//m
     inside = (t>=start.unsqueeze(-1)) & (t<end.unsqueeze(-1))
     return inside/inside.sum(-1, keepdim=True).clamp(min=1) # a row without tokens has means of zero
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #45387704
 class Carry(nn.Module):
     "A learned gate between an old vector and a new one"
     def __init__(self, d): super().__init__(); self.gate = nn.Linear(2*d, d)
@@ -279,18 +311,23 @@ def memory_network(
     hidden:int, # Hidden width; 0 for one matrix
 )->nn.Sequential:
     "What makes memory of hidden states"
-    return nn.Sequential(nn.Linear(d, hidden), nn.GELU(), nn.Linear(hidden, d)) if hidden else nn.Sequential(nn.Linear(d, d))
+    return nn.Sequential(nn.Linear(d, hidden), nn.GELU(),
+                         nn.Linear(hidden, d)) if hidden else nn.Sequential(nn.Linear(d, d))
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #304f1432
 class PooledMemory(Retrofit):
     "Pooled hidden states of one window as keys and values of the next"
     zeros,State = ('gates',),PooledState
-    carries,pools,speed = True,True,10. # gates are stored divided by `speed`, so that Adam moves them as much faster
+    carries = True
+    pools = True
+    speed = 10. # gates are stored divided by `speed`, so that Adam moves them as much faster
     def __init__(self,
         shape:GPT2Shape, # Of the model
         m:int=8, # Vectors
         hidden:int=None, # Hidden width of the network; None for d_model
         norm:bool=True, # Normalise what goes into it?
-        carry:bool=True, # A gate between old and new vectors? Without it every window encodes the memory anew
+        # A gate between old and new vectors? Without it every window encodes the memory anew
+        carry:bool=True,
         layers:tuple=None, # Blocks that read the memory; None for all
     ):
         super().__init__(shape, layers)
@@ -313,7 +350,8 @@ class PooledMemory(Retrofit):
 def start(self:PooledMemory, state, blocks, lengths=None):
     "Make the keys and values of all layers, (b, h, 1+m, d/h)"
     ctx = super(PooledMemory, self).start(state, blocks, lengths)
-    ctx.kv = {} if state is None else {i: self.keys_values(blocks[i], state.memory) for i in self.layers}
+    ctx.kv = {} if state is None else {i: self.keys_values(blocks[i], state.memory)
+                                       for i in self.layers}
     return ctx
 
 @patch
@@ -322,13 +360,16 @@ def keys_values(self:PooledMemory, block, e):
     d,attn = self.shape.d_model,block.attn
     x = block.ln_1(e.to(block.ln_1.weight.dtype))
     kv = x @ attn.c_attn.weight[:,d:] + attn.c_attn.bias[d:]
-    return [F.pad(o, (0,0,1,0)).unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2) for o in kv.chunk(2, -1)]
+    return [F.pad(o, (0,0,1,0)).unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2)
+            for o in kv.chunk(2, -1)]
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #4ff00c9b
 @patch
 def after_qkv(self:PooledMemory, ctx, i, x, qkv):
     "Keep the queries"
-    if ctx.kv: ctx.kept[i] = qkv[...,:self.shape.d_model].unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2)
+    if ctx.kv:
+        ctx.kept[i] = qkv[...,:self.shape.d_model].unflatten(-1,
+                                                             (self.shape.n_heads,-1)).transpose(1,2)
     return qkv
 
 @patch
@@ -336,14 +377,18 @@ def before_out(self:PooledMemory, ctx, i, x):
     "Add what the heads find in the memory"
     if not ctx.kv: return x
     q,(k,v) = ctx.kept.pop(i),ctx.kv[i]
-    found = F.scaled_dot_product_attention(q, k.to(q.dtype), v.to(q.dtype), scale=ctx.blocks[i].attn.scaling)
-    gate = (self.speed*self.gates[self.layers[i]]).tanh()[None,:,None,None]*ctx.state.known[:,None,None,None]
+    found = F.scaled_dot_product_attention(q, k.to(q.dtype), v.to(q.dtype),
+                                           scale=ctx.blocks[i].attn.scaling)
+    gate = (self.speed*self.gates[self.layers[i]]).tanh()[None,:,None,None]*ctx.state.known[:,None,
+            None,None]
     return x + (found*gate.to(x.dtype)).transpose(1,2).flatten(2)
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #aa17af6f
 @patch
 def remember(self:PooledMemory, ctx, output):
     "Sum up a window in m vectors, (b, m, d)"
-    h = sum(w*o.to(w.dtype) for w,o in zip(self.mix.softmax(0), [*ctx.hidden[:-1],output.last_hidden_state]))
+    h = sum(w*o.to(w.dtype) for w,o in zip(self.mix.softmax(0),
+                                           [*ctx.hidden[:-1],output.last_hidden_state]))
     pooled = pool_matrix(h.shape[1], self.m, ctx.lengths).to(h) @ h
     new = self.network(self.norm(pooled))+self.place
     return new if self.carry is None else self.carry(ctx.state, new)
@@ -363,7 +408,8 @@ class MemoryTokens(Retrofit):
         self.n_tokens = m
         self.write = nn.Parameter(torch.randn(m, d)) # w
         self.norm = nn.LayerNorm(d)
-        self.network = memory_network(d, 2*d if hidden is None else check_int('hidden', hidden, minimum=0))
+        self.network = memory_network(d, 2*d if hidden is None
+                                      else check_int('hidden', hidden, minimum=0))
         self.carry = Carry(d) if carry else None
 
     @torch.no_grad()
@@ -371,7 +417,8 @@ class MemoryTokens(Retrofit):
         "Make what is added as large as the embeddings"
         size,out = wte.float().std(),self.network[-1]
         self.write.mul_(size); nn.init.zeros_(out.bias)
-        nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size*(2 if len(self.network)>1 else 1))
+        nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size*(2 if len(self.network)>1
+                else 1))
 
     @property
     def memory_shape(self):
@@ -387,16 +434,29 @@ class MemoryTokens(Retrofit):
 @patch
 def embed(self:MemoryTokens, ctx, x, past=0, write=True):
     "Put the memory around the text, with positions and a mask"
-    (b,n,_),m,last = x.shape,self.m,self.shape.n_positions
-    parts,positions,ctx.n_write = [x],[torch.arange(past, past+n)],self.m if write else 0
+    (b,n,_) = x.shape
+    m = self.m
+    last = self.shape.n_positions
+    parts = [x]
+    positions = [torch.arange(past, past+n)]
+    ctx.n_write = self.m if write else 0
     seen = x.new_ones(b, past+n+ctx.n_write, dtype=torch.long)
-    if ctx.lengths is not None: seen[:,:n] = torch.arange(n, device=x.device)<ctx.lengths.clamp(min=1).unsqueeze(1)
+    if ctx.lengths is not None:
+        seen[:,:n] = torch.arange(n, device=x.device)<ctx.lengths.clamp(min=1).unsqueeze(1)
     if ctx.state is not None:
-        if not past: parts,positions = [ctx.state.memory.to(x.dtype),*parts],[torch.arange(last-2*m, last-m),*positions]
+        if not past:
+            parts = [ctx.state.memory.to(x.dtype),*parts]
+            positions = [torch.arange(last-2*m, last-m),
+                                                                     *positions]
         seen = torch.cat([ctx.state.known.long()[:,None].expand(-1, m),seen], 1)
-    if write: parts,positions = [*parts,self.write.to(x.dtype).expand(b, -1, -1)],[*positions,torch.arange(last-m, last)]
-    return dict(inputs_embeds=torch.cat(parts, 1), position_ids=torch.cat(positions)[None].to(x.device), attention_mask=seen)
+    if write:
+        parts = [*parts,self.write.to(x.dtype).expand(b, -1, -1)]
+        positions = [*positions,
+                torch.arange(last-m, last)]
+    return dict(inputs_embeds=torch.cat(parts, 1),
+                position_ids=torch.cat(positions)[None].to(x.device), attention_mask=seen)
 
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #9ff546a4
 @patch
 def remember(self:MemoryTokens, ctx, output):
     "What the model made of the last m tokens, (b, m, d)"
@@ -404,4 +464,6 @@ def remember(self:MemoryTokens, ctx, output):
     return new if self.carry is None else self.carry(ctx.state, new)
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #c55df02e
-retrofits = {'kv': PooledMemory, 'rmt': MemoryTokens, 'glr': GatedRecurrence, 'lora': LowRank, 'none': Retrofit} # Kind -> class
+# Kind -> class
+retrofits = {'kv': PooledMemory, 'rmt': MemoryTokens, 'glr': GatedRecurrence, 'lora': LowRank,
+             'none': Retrofit}

@@ -15,7 +15,8 @@ from fastcore.basics import patch
 from torch import nn
 
 from ..core import Movable,check_choice,check_int,values_known
-from ..attention import softmax,linear,lsh,local,features,rsa,probsparse # each registers its layers
+# each registers its layers
+from ..attention import softmax,linear,lsh,local,features,rsa,probsparse
 from ..attention.layer import build_attention
 from ..attention.rsa import blend,new_matrices
 from ..attention.softmax import SoftmaxAttention
@@ -34,7 +35,9 @@ class SeriesEmbedding(nn.Module):
         super().__init__()
         self.value = nn.Conv1d(c_in, d_model, 3, padding=1, padding_mode='circular')
         nn.init.kaiming_normal_(self.value.weight, mode='fan_in', nonlinearity='leaky_relu')
-        self.positions,self.time,self.dropout = SinusoidalPositions(d_model, std=.5**.5),nn.Linear(n_time, d_model),nn.Dropout(dropout)
+        self.positions = SinusoidalPositions(d_model, std=.5**.5)
+        self.time = nn.Linear(n_time, d_model)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self,
         x:torch.Tensor, # Values, (b, n, c_in)
@@ -42,14 +45,16 @@ class SeriesEmbedding(nn.Module):
     )->torch.Tensor: # (b, n, d_model)
         "Embed a series"
         value = self.value(x.transpose(1,2)).transpose(1,2)
-        return self.dropout(value + self.positions(torch.arange(x.shape[1], device=x.device)[None]) + self.time(times))
+        places = self.positions(torch.arange(x.shape[1], device=x.device)[None])
+        return self.dropout(value + places + self.time(times))
 
 # %% ../../nbs/30_models/05_informer.ipynb #e2bd89c3
 class Distil(nn.Sequential):
     "Halve the length of a sequence (Zhou et al. 2021, equation 5)"
     def __init__(self,
         d_model:int, # Width
-    ): super().__init__(nn.Conv1d(d_model, d_model, 3, padding=1, padding_mode='circular'), nn.BatchNorm1d(d_model), nn.ELU(), nn.MaxPool1d(3, 2, 1))
+    ): super().__init__(nn.Conv1d(d_model, d_model, 3, padding=1, padding_mode='circular'),
+                        nn.BatchNorm1d(d_model), nn.ELU(), nn.MaxPool1d(3, 2, 1))
 
     def forward(self,
         x:torch.Tensor, # (b, n, d_model)
@@ -72,14 +77,16 @@ def mixed_attention(
     layer, # An attention layer
     x:torch.Tensor, # (b, n, d_model)
 )->torch.Tensor: # (b, n, d_model)
-    "Self-attention whose output rows hold successive positions of one head, as in the code of Zhou et al. (2021)"
+    """Self-attention whose output rows hold successive positions of one head, as in the code of
+    Zhou et al. (2021)"""
     layer.check(x, None, None)
     out,_ = layer.attend(*layer.project(x), state=None, mask=None)
     return layer.to_out(out.reshape(*x.shape[:2], layer.n_heads*layer.d_head))
 
 # %% ../../nbs/30_models/05_informer.ipynb #be6ac71a
 class ForecastBlock(PostNormBlock):
-    "Post-norm residual block of the decoder: attention to itself, attention to the encoder, feed-forward"
+    """Post-norm residual block of the decoder: attention to itself, attention to the encoder,
+    feed-forward"""
     def __init__(self,
         attention, # Layer for the decoder's own positions
         cross, # Layer that reads the encoder's output
@@ -87,7 +94,9 @@ class ForecastBlock(PostNormBlock):
         *args, # `d_ff`, `dropout`, ... of `Block`
     ):
         super().__init__(attention, *args)
-        self.cross,self.mix,self.norm3 = cross,mix,nn.LayerNorm(attention.d_model)
+        self.cross = cross
+        self.mix = mix
+        self.norm3 = nn.LayerNorm(attention.d_model)
 
     def forward(self,
         x:torch.Tensor, # (b, n, d_model)
@@ -101,14 +110,16 @@ class ForecastBlock(PostNormBlock):
 
 # %% ../../nbs/30_models/05_informer.ipynb #0691a59d
 class RSACrossAttention(SoftmaxAttention):
-    "Full attention to a context, blended with recurrence encoding matrices on a common clock (after Huang et al. 2023)"
+    """Full attention to a context, blended with recurrence encoding matrices on a common clock
+    (after Huang et al. 2023)"""
     name = 'rsa_cross' # not in the registry: it has to know where its queries stand
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
         heads, # List of (kind, dilation, pair) for the heads with a matrix, as for `RSA`
         overlap:int, # How many of the queries stand at times of the context, its last ones
-        matrices:dict=None, # Options of `new_matrices`: `gate`, `share_pairs`, `init_mu`, `truncate`
+        # Options of `new_matrices`: `gate`, `share_pairs`, `init_mu`, `truncate`
+        matrices:dict=None,
         **kwargs, # `d_head`, `bias` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, causal=False, **kwargs)
@@ -118,14 +129,18 @@ class RSACrossAttention(SoftmaxAttention):
 
     def times(self, n, m)->torch.Tensor: # (n,)
         "Times of n queries, on a clock that is zero at the first of m positions of the context"
-        if self.overlap>min(n, m): raise ValueError(f'{n} queries and a context of {m} positions: expected at least overlap={self.overlap} of each')
+        if self.overlap>min(n, m):
+            raise ValueError(f'{n} queries and a context of {m} positions: expected at least '
+                             f'overlap={self.overlap} of each')
         return torch.arange(m-self.overlap, m-self.overlap+n)
 
     def read(self, q, state):
         "Attend to all positions, and blend with what has passed"
-        if state.mask is not None: raise ValueError('rsa_cross attention takes no mask: padding would have no time')
+        if state.mask is not None:
+            raise ValueError('rsa_cross attention takes no mask: padding would have no time')
         n = len(self.times(q.shape[2], state.length))
-        recurrent,_ = self.rem(F.pad(state.v[:,:len(self.rem.heads)], (0,0,0,n-self.overlap)), queries=n)
+        recurrent,_ = self.rem(F.pad(state.v[:,:len(self.rem.heads)], (0,0,0,n-self.overlap)),
+                               queries=n)
         return blend(super().read(q, state), recurrent, self.mu)
 
 # %% ../../nbs/30_models/05_informer.ipynb #e5ed4121
@@ -142,34 +157,56 @@ class Informer(Movable):
         e_layers:int=2, # Blocks of the encoder
         d_layers:int=1, # Blocks of the decoder
         d_ff:int=2048, # Hidden width of the feed-forward steps
-        attention='probsparse', # A key of `attention_layers`, or (name, options): in encoder and decoder
+        # A key of `attention_layers`, or (name, options): in encoder and decoder
+        attention='probsparse',
         decoder_attention=None, # The same for the decoder's self-attention, if it is to be another
         distil:bool=True, # Halve the sequence between the blocks of the encoder?
         mix:bool=True, # Mix heads with times in the decoder's self-attention?
         n_time:int=4, # Time features of a row
         dropout:float=.05, # After the embeddings and in every block; not on attention weights
         activation:str='gelu', # Of the feed-forward steps
-        heads=None, # List of (kind, dilation, pair) for recurrence in all attention layers, see `paper_heads`; None for none
-        matrices:dict=None, # Further options of the recurrence: `gate`, `share_pairs`, `init_mu`, `truncate`
+        # List of (kind, dilation, pair) for recurrence in all attention layers, see `paper_heads`;
+        # None for none
+        heads=None,
+        # Further options of the recurrence: `gate`, `share_pairs`, `init_mu`, `truncate`
+        matrices:dict=None,
         **options, # Options of `attention`, such as `factor`, `seed` or `rem_rows`
     ):
         super().__init__()
-        for name,o in dict(c_in=c_in, c_out=c_out, seq_len=seq_len, horizon=horizon, e_layers=e_layers, d_layers=d_layers, n_time=n_time).items(): check_int(name, o)
+        for name,o in dict(c_in=c_in, c_out=c_out, seq_len=seq_len, horizon=horizon,
+                           e_layers=e_layers, d_layers=d_layers, n_time=n_time).items():
+            check_int(name, o)
         check_int('label_len', label_len, minimum=0, maximum=seq_len)
-        if not 0<=dropout<1: raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
+        if not 0<=dropout<1:
+            raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
         check_recurrence(heads, matrices, distil and e_layers>1)
-        self.c_in,self.n_time,self.seq_len,self.label_len,self.horizon,depth = c_in,n_time,seq_len,label_len,horizon,count()
+        self.c_in = c_in
+        self.n_time = n_time
+        self.seq_len = seq_len
+        self.label_len = label_len
+        self.horizon = horizon
+        depth = count()
         def layer(spec, causal, **more):
-            return build_attention(with_matrices(spec, heads, matrices), d_model, n_heads, max(seq_len, label_len+horizon), causal, bias=True, depth=next(depth), **more)
+            return build_attention(with_matrices(spec, heads, matrices), d_model, n_heads,
+                                   max(seq_len, label_len+horizon), causal, bias=True,
+                                   depth=next(depth), **more)
         def cross():
-            if heads is None: return build_attention('softmax', d_model, n_heads, causal=False, bias=True)
+            if heads is None:
+                return build_attention('softmax', d_model, n_heads, causal=False, bias=True)
             return RSACrossAttention(d_model, n_heads, heads, label_len, matrices, bias=True)
         own = (attention,options) if decoder_attention is None else (decoder_attention,{})
-        self.src_embed,self.tgt_embed = (SeriesEmbedding(c_in, d_model, n_time, dropout) for _ in range(2))
-        self.encoder = nn.ModuleList(PostNormBlock(layer(attention, False, **options), d_ff, dropout, 1, activation) for _ in range(e_layers))
+        self.src_embed,self.tgt_embed = (SeriesEmbedding(c_in, d_model, n_time, dropout)
+                                         for _ in range(2))
+        sizes = d_ff,dropout,1,activation
+        self.encoder = nn.ModuleList(PostNormBlock(layer(attention, False, **options), *sizes)
+                                     for _ in range(e_layers))
         self.distil = nn.ModuleList(Distil(d_model) for _ in range(e_layers-1 if distil else 0))
-        self.decoder = nn.ModuleList(ForecastBlock(layer(own[0], True, **own[1]), cross(), mix, d_ff, dropout, 1, activation) for _ in range(d_layers))
-        self.src_norm,self.norm,self.out = nn.LayerNorm(d_model),nn.LayerNorm(d_model),nn.Linear(d_model, c_out)
+        self.decoder = nn.ModuleList(ForecastBlock(layer(own[0], True, **own[1]), cross(), mix,
+                                                   *sizes)
+                                     for _ in range(d_layers))
+        self.src_norm = nn.LayerNorm(d_model)
+        self.norm = nn.LayerNorm(d_model)
+        self.out = nn.Linear(d_model, c_out)
 
 # %% ../../nbs/30_models/05_informer.ipynb #f7257920
 def with_matrices(
@@ -181,14 +218,23 @@ def with_matrices(
     if heads is None: return spec
     name,options = (spec,{}) if isinstance(spec, str) else spec
     able = dict(softmax='rsa', rsa='rsa', probsparse='probsparse')
-    if name not in able: raise ValueError(f'{name} attention has no form with recurrence: choose one of {", ".join(able)}, or heads=None')
+    if name not in able:
+        raise ValueError(f'{name} attention has no form with recurrence: choose one of '
+                         f'{", ".join(able)}, or heads=None')
     return able[name],dict(heads=heads, **(matrices or {})) | options
 
+# %% ../../nbs/30_models/05_informer.ipynb #e5aeeb4c
 def check_recurrence(heads, matrices, distils):
-    "Refuse options of a recurrence that is not there, or one whose distances would change on the way"
-    if heads is None and matrices is not None: raise ValueError(f'matrices={matrices}: expected heads as well, the list of (kind, dilation, pair)')
-    for o in matrices or (): check_choice('option in matrices', o, ('gate','share_pairs','init_mu','truncate'))
-    if heads is not None and distils: raise ValueError('recurrence needs distances in time, and distilling changes them: give distil=False, as Huang et al. (2023) do')
+    """Refuse options of a recurrence that is not there, or one whose distances would change on the
+    way"""
+    if heads is None and matrices is not None:
+        raise ValueError(f'matrices={matrices}: expected heads as well, the list of (kind, '
+                         'dilation, pair)')
+    for o in matrices or ():
+        check_choice('option in matrices', o, ('gate','share_pairs','init_mu','truncate'))
+    if heads is not None and distils:
+        raise ValueError('recurrence needs distances in time, and distilling changes them: give '
+                         'distil=False, as Huang et al. (2023) do')
 
 # %% ../../nbs/30_models/05_informer.ipynb #5fd17d62
 @patch
@@ -203,17 +249,22 @@ def encode(self:Informer,
         if i<len(self.distil): x = self.distil[i](x)
     return self.src_norm(x)
 
+# %% ../../nbs/30_models/05_informer.ipynb #1973a6ca
 @patch
 def forward(self:Informer,
     x:torch.Tensor, # Known values, (b, seq_len, c_in)
     x_time:torch.Tensor, # Their time features, (b, seq_len, n_time)
-    y_in:torch.Tensor, # The last label_len known values, then zeros, (b, label_len+horizon, c_in); None to make it of `x`
+    # The last label_len known values, then zeros, (b, label_len+horizon, c_in); None to make it of
+    # `x`
+    y_in:torch.Tensor,
     y_time:torch.Tensor, # Time features of the same rows, (b, label_len+horizon, n_time)
 )->torch.Tensor: # Forecast, (b, horizon, c_out)
     "Forecast all values at once"
-    if y_in is None and x.ndim==3 and x.shape[1]>=self.label_len: y_in = decoder_input(x, self.label_len, self.horizon)
+    if y_in is None and x.ndim==3 and x.shape[1]>=self.label_len:
+        y_in = decoder_input(x, self.label_len, self.horizon)
     self.check(x, x_time, y_in, y_time)
-    context,y = self.encode(x, x_time),self.tgt_embed(y_in, y_time)
+    context = self.encode(x, x_time)
+    y = self.tgt_embed(y_in, y_time)
     for block in self.decoder: y = block(y, context)
     return self.out(self.norm(y))[:,self.label_len:]
 
@@ -222,11 +273,17 @@ def forward(self:Informer,
 def check(self:Informer, x, x_time, y_in, y_time):
     "Refuse input of the wrong shape, with gaps, or with a decoder input that gives the answer away"
     rows = self.label_len+self.horizon
-    for name,o,n,c in (('x',x,self.seq_len,self.c_in), ('x_time',x_time,self.seq_len,self.n_time), ('y_in',y_in,rows,self.c_in), ('y_time',y_time,rows,self.n_time)):
-        if o is None or tuple(o.shape)!=(len(x),n,c): raise ValueError(f'{name} has shape {None if o is None else tuple(o.shape)}: expected {(len(x),n,c)}, (batch, rows, columns)')
+    for name,o,n,c in (('x',x,self.seq_len,self.c_in), ('x_time',x_time,self.seq_len,self.n_time),
+                       ('y_in',y_in,rows,self.c_in), ('y_time',y_time,rows,self.n_time)):
+        if o is None or tuple(o.shape)!=(len(x),n,c):
+            raise ValueError(f'{name} has shape {None if o is None else tuple(o.shape)}: expected '
+                             f'{(len(x),n,c)}, (batch, rows, columns)')
     if not values_known(x, y_in): return
     if not x.isfinite().all():
         b,i,c = (~x.isfinite()).nonzero()[0].tolist()
-        raise ValueError(f'x has {x[b,i,c].item()} in column {c} of row {i} of window {b}, all counted from 0: expected finite numbers; one gap would spread over the whole forecast')
+        raise ValueError(f'x has {x[b,i,c].item()} in column {c} of row {i} of window {b}, all '
+                         'counted from 0: expected finite numbers; one gap would spread over the '
+                         'whole forecast')
     if (y_in[:,self.label_len:]!=0).any():
-        raise ValueError(f'the last {self.horizon} rows of y_in are not zero: they are what the model is to forecast; see `decoder_input`')
+        raise ValueError(f'the last {self.horizon} rows of y_in are not zero: they are what the '
+                         'model is to forecast; see `decoder_input`')

@@ -14,7 +14,8 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import Movable,check_choice,check_int,detach_state,import_modules,own_state,values_known
+from ..core import (
+    Movable,check_choice,check_int,detach_state,import_modules,own_state,values_known)
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
 from .names import named_attention
 from ..blocks.positions import Embed,count_positions
@@ -37,34 +38,51 @@ class LM(Movable):
         d_model:int=256, # Width
         n_layers:int=2, # Number of blocks
         n_heads:int=4, # Heads of every attention layer
-        attention:str='softmax', # A key of `attention_layers`, or a name with options such as 'lsh-4', 'linear-relu' or 'reversible-lsh-4'
-        at:dict=None, # Other attention in single blocks, {number: name or (name, options)}, counted from 0
+        # A key of `attention_layers`, or a name with options such as 'lsh-4', 'linear-relu' or
+        # 'reversible-lsh-4'
+        attention:str='softmax',
+        # Other attention in single blocks, {number: name or (name, options)}, counted from 0
+        at:dict=None,
         d_ff:int=None, # Hidden width of the feed-forward halves; default 4 d_model
-        max_len:int=1024, # Longest sequence; learned and axial positions end there, and hashed attention sizes its buckets by it
+        # Longest sequence; learned and axial positions end there, and hashed attention sizes its
+        # buckets by it
+        max_len:int=1024,
         positions='learned', # 'learned', 'axial', 'sinusoidal', a pair (name, options), or None
         tie_weights:bool=False, # Use the embedding as the output layer?
         dropout:float=0., # After the embedding and in every block
-        reversible:bool=False, # A reversible stack, which needs no more memory in training the deeper it is?
-        ff_chunks:int=1, # Pieces of the sequence that go through the feed-forward halves one after the other
-        norm:str='pre', # Norms before ('pre') or after ('post') each half of a block? After excludes `reversible`
+        # A reversible stack, which needs no more memory in training the deeper it is?
+        reversible:bool=False,
+        # Pieces of the sequence that go through the feed-forward halves one after the other
+        ff_chunks:int=1,
+        # Norms before ('pre') or after ('post') each half of a block? After excludes `reversible`
+        norm:str='pre',
         activation:str='gelu', # Of the feed-forward halves, 'gelu' or 'relu'
         **options, # Options of the attention layers, but for those in `at`, which bring their own
     ):
         super().__init__()
-        self.vocab_sz,self.max_len = check_int('vocab_sz', vocab_sz, minimum=2),check_int('max_len', max_len)
+        self.vocab_sz = check_int('vocab_sz', vocab_sz, minimum=2)
+        self.max_len = check_int('max_len', max_len)
         check_int('d_model', d_model); check_int('n_layers', n_layers)
         attention,options,reversible = named_attention(attention, options, reversible)
         post = check_choice('norm', norm, ('pre','post'))=='post'
-        if post and reversible: raise ValueError("norm='post' cannot be undone: use norm='pre', or reversible=False")
-        if not 0<=dropout<1: raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
+        if post and reversible:
+            raise ValueError("norm='post' cannot be undone: use norm='pre', or reversible=False")
+        if not 0<=dropout<1:
+            raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
         at = dict(at or {})
         for i in at: check_int('block in at', i, minimum=0, maximum=n_layers-1)
-        if options and len(at)==n_layers: raise ValueError(f'options {", ".join(options)}: expected none, since `at` says what every block has')
+        if options and len(at)==n_layers:
+            raise ValueError(f'options {", ".join(options)}: expected none, since `at` says what '
+                             'every block has')
         layers = [build_attention(at[i], d_model, n_heads, max_len, depth=i) if i in at else
-                  build_attention(attention, d_model, n_heads, max_len, depth=i, **options) for i in range(n_layers)]
+                  build_attention(attention, d_model, n_heads, max_len, depth=i, **options)
+                  for i in range(n_layers)]
         self.embed = Embed(vocab_sz, d_model, max_len, positions, dropout)
-        self.blocks = (ReversibleStack if reversible else Stack)((PostNormBlock if post else Block)(o, d_ff, dropout, ff_chunks, activation) for o in layers)
-        self.norm,self.out = nn.Identity() if post else nn.LayerNorm(d_model),nn.Linear(d_model, vocab_sz)
+        self.blocks = (ReversibleStack if reversible
+                       else Stack)((PostNormBlock if post else Block)(o, d_ff, dropout, ff_chunks,
+                                                                      activation) for o in layers)
+        self.norm = nn.Identity() if post else nn.LayerNorm(d_model)
+        self.out = nn.Linear(d_model, vocab_sz)
         if tie_weights: self.out.weight = self.embed.tokens.weight
         self.carry_state,self.state = False,None
 
@@ -75,15 +93,19 @@ def read(self:LM,
     state:LMState=None, # What an earlier call returned; None at the start
     mask:torch.Tensor=None, # (b, n), False at padding
     keep_state:bool=True, # Return the new state?
-): # `(x, state)`: x is (b, n, d_model), the input of the output layer; the state is None unless kept
+# `(x, state)`: x is (b, n, d_model), the input of the output layer; the state is None unless kept
+):
     "Read tokens, continuing from `state`"
     position,states = state or (None,None)
-    if position is not None and len(position)!=len(ids): raise ValueError(f'the state belongs to {len(position)} sequences, ids to {len(ids)}: reset the model, or select rows of the state')
+    if position is not None and len(position)!=len(ids):
+        raise ValueError(f'the state belongs to {len(position)} sequences, ids to {len(ids)}: '
+                         'reset the model, or select rows of the state')
     x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
     if not keep_state: return self.norm(x),None
     seen = ids.new_full((len(ids),), ids.shape[1]) if mask is None else mask.sum(1).to(ids.dtype)
     return self.norm(x),LMState(seen if position is None else position+seen, states)
 
+# %% ../../nbs/30_models/01_lm.ipynb #8aeabe94
 @patch
 def step(self:LM,
     ids:torch.Tensor, # Tokens, (b, n) integers
@@ -101,7 +123,8 @@ def forward(self:LM,
     mask:torch.Tensor=None, # (b, n), False at padding
 )->torch.Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
     "Logits; with `carry_state`, continuing from the call before"
-    x,state = self.read(ids, self.state if self.carry_state else None, mask, keep_state=self.carry_state)
+    x,state = self.read(ids, self.state if self.carry_state else None, mask,
+                        keep_state=self.carry_state)
     self.state = detach_state(state)
     return self.out(x)
 
@@ -113,15 +136,18 @@ def reset(self:LM):
 # %% ../../nbs/30_models/01_lm.ipynb #d9d6acd7
 def sample_token(
     logits:torch.Tensor, # (b, vocab_sz)
-    temperature:float=1., # 0 takes the most probable token, infinity draws from all that are allowed alike
+    # 0 takes the most probable token, infinity draws from all that are allowed alike
+    temperature:float=1.,
     top_k:int=None, # Draw from exactly this many of the most probable tokens
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
 )->torch.Tensor: # (b, 1)
     "Draw the next token, in float32 at least; a token with a logit of -inf is never drawn"
     check_sampling(temperature, top_k, logits.shape[-1])
     best = logits.amax(-1, keepdim=True)
-    if not best.isfinite().all(): raise ValueError(f'the largest logit of a row is {best[~best.isfinite()][0].item()}: '
-                                                   'expected a finite number, and no NaN among the others')
+    if not best.isfinite().all():
+        raise ValueError(f'the largest logit of a row is {best[~best.isfinite()][0].item()}: '
+                                                   'expected a finite number, and no NaN among '
+                                                   'the others')
     if temperature==0: return logits.argmax(-1, keepdim=True)
     z = logits.to(torch.promote_types(logits.dtype, torch.float32))
     z = z-z.amax(-1, keepdim=True) # the best token has 0, which no temperature changes
@@ -130,17 +156,20 @@ def sample_token(
     kept = logits.topk(top_k).indices
     return kept.gather(-1, z.gather(-1, kept).softmax(-1).multinomial(1, generator=generator))
 
+# %% ../../nbs/30_models/01_lm.ipynb #4ea16cfe
 def check_sampling(temperature, top_k, vocab_sz):
     "Refuse a negative temperature, and a top_k outside the vocabulary"
     number = isinstance(temperature, Real) and not isinstance(temperature, bool)
-    if not number or not temperature>=0: raise ValueError(f'temperature={temperature!r}: expected a number of at least 0')
+    if not number or not temperature>=0:
+        raise ValueError(f'temperature={temperature!r}: expected a number of at least 0')
     if top_k is not None: check_int('top_k', top_k, maximum=vocab_sz)
 
 @contextmanager
 def evaluating(
     model:nn.Module, # Any module
 ):
-    "Evaluation mode, without gradients, inside a `with` block; afterwards every submodule is in the mode it was in"
+    """Evaluation mode, without gradients, inside a `with` block; afterwards every submodule is in
+    the mode it was in"""
     modes = [(o,o.training) for o in model.modules()]
     model.eval()
     try:
@@ -157,11 +186,14 @@ def generate(
     temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
     top_k:int=None, # Draw from this many of the most probable tokens only
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
-    mask:torch.Tensor=None, # (b, n), False at padding, wherever it is: every row is continued as it would be alone
+    # (b, n), False at padding, wherever it is: every row is continued as it would be alone
+    mask:torch.Tensor=None,
 )->torch.Tensor: # The new tokens, (b, n)
     "Continue a text through the recurrent form, in evaluation mode"
     check_int('n', n, minimum=0); check_sampling(temperature, top_k, self.vocab_sz)
-    if ids.ndim!=2 or ids.shape[1]==0: raise ValueError(f'ids have shape {tuple(ids.shape)}: expected (batch, positions) with at least one position to continue from')
+    if ids.ndim!=2 or ids.shape[1]==0:
+        raise ValueError(f'ids have shape {tuple(ids.shape)}: expected (batch, positions) with at '
+                         'least one position to continue from')
     if mask is not None: ids,mask = self.pad_left(ids, mask)
     new,state = [],None
     with evaluating(self):
@@ -170,6 +202,7 @@ def generate(
             new.append(sample_token(logits[:,-1], temperature, top_k, generator))
     return torch.cat(new, 1) if new else ids[:,:0]
 
+# %% ../../nbs/30_models/01_lm.ipynb #308cfcf2
 @patch
 def pad_left(self:LM,
     ids:torch.Tensor, # Tokens, (b, n)
@@ -178,9 +211,13 @@ def pad_left(self:LM,
     "The same texts with their padding in front, where every text ends in the last column"
     count_positions(ids, mask) # refuses what is no key mask
     empty = ~mask.any(1)
-    if empty.any(): raise ValueError(f'row {int(empty.nonzero()[0])} of the mask has no real token: expected at least one to continue from')
-    blocks = sorted({o.name for o in self.modules() if isinstance(o, AttentionLayer) and o.counts_padding})
-    if blocks and not mask.all(): raise ValueError(f'{", ".join(blocks)} attention reads in blocks, and counts padding: '
+    if empty.any():
+        raise ValueError(f'row {int(empty.nonzero()[0])} of the mask has no real token: expected '
+                         'at least one to continue from')
+    blocks = sorted({o.name for o in self.modules() if isinstance(o, AttentionLayer)
+                     and o.counts_padding})
+    if blocks and not mask.all():
+        raise ValueError(f'{", ".join(blocks)} attention reads in blocks, and counts padding: '
                                                    'expected texts of one length, without a mask')
     order = mask.long().argsort(dim=1, stable=True)
     longest = int(mask.sum(1).max()) if len(ids) else ids.shape[1]
@@ -189,10 +226,13 @@ def pad_left(self:LM,
 
 # %% ../../nbs/30_models/01_lm.ipynb #da95611a
 def _converted(model, name, only, **options):
-    "Every attention layer that is to be exchanged: its parent, its name there, itself, and the new layer"
+    """Every attention layer that is to be exchanged: its parent, its name there, itself, and the
+    new layer"""
     places = [(parent,key,o) for parent in model.modules() for key,o in parent.named_children()
               if isinstance(o, AttentionLayer) and only in (None,o.name)]
-    if not places: raise ValueError(f'a {type(model).__name__} without {f"{only} " if only else ""}attention layers cannot change its attention')
+    if not places:
+        raise ValueError(f'a {type(model).__name__} without {f"{only} " if only else ""}attention '
+                         'layers cannot change its attention')
     return [(*place,convert_attention(place[-1], name, **options)) for place in places]
 
 # %% ../../nbs/30_models/01_lm.ipynb #4e7a2458
@@ -208,7 +248,8 @@ def attention_as(
     for parent,key,_,new in places: setattr(parent, key, new)
     try: yield model
     finally:
-        for parent,key,old,new in places: setattr(parent, key, old.train(new.training)) # the mode may have changed inside
+        # the mode may have changed inside
+        for parent,key,old,new in places: setattr(parent, key, old.train(new.training))
 
 # %% ../../nbs/30_models/01_lm.ipynb #bc27443d
 def convert_model(
@@ -217,6 +258,8 @@ def convert_model(
     only:str=None, # Exchange only layers of this name; all of them if None
     **options, # Options of that attention
 )->nn.Module: # `model`
-    "Exchange the attention layers of `model` for good, around the same parameters; `ValueError`, and no change, if one does not fit"
-    for parent,key,_,new in _converted(model, name, only, grow=True, **options): setattr(parent, key, new)
+    """Exchange the attention layers of `model` for good, around the same parameters; `ValueError`,
+    and no change, if one does not fit"""
+    for parent,key,_,new in _converted(model, name, only, grow=True, **options):
+        setattr(parent, key, new)
     return model

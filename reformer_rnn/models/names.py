@@ -10,7 +10,9 @@ from ..core import check_int
 
 # %% ../../nbs/30_models/00_names.ipynb #48aaed95
 def parse_attention(
-    name:str, # Name of a layer, perhaps with `-N` rounds for 'lsh' or `-MAP` for 'linear', perhaps after 'reversible-'
+    # Name of a layer, perhaps with `-N` rounds for 'lsh' or `-MAP` for 'linear', perhaps after
+    # 'reversible-'
+    name:str,
     **lsh_options, # Options that hashed attention gets besides
 )->tuple: # Name of the layer, and dict of the options of `LM` that belong to it
     "Read the name of an attention with its options"
@@ -20,7 +22,9 @@ def parse_attention(
     layer,_,rest = name.partition('-')
     if layer=='linear' and rest: return layer,dict(feature_map=rest)
     if layer!='lsh': return name,{}
-    if not rest.isdigit(): raise ValueError(f'attention {name!r}: expected lsh-N with the number N of rounds, as in lsh-4')
+    if not rest.isdigit():
+        raise ValueError(f'attention {name!r}: expected lsh-N with the number N of rounds, as in '
+                         'lsh-4')
     return layer,dict(n_hashes=check_int('rounds', int(rest)), **lsh_options)
 
 # %% ../../nbs/30_models/00_names.ipynb #161c26c6
@@ -42,5 +46,6 @@ def evaluation_forms(
     "The forms under which a trained model can be evaluated"
     kind = parse_attention(name)[0]
     if kind in ('softmax','linear'): return {'full':'softmax', 'linear':'linear'}
-    if kind in ('shared_qk','lsh'): return {'full':'shared_qk', **{f'LSH-{r}':f'lsh-{r}' for r in (8,4,2,1)}}
+    if kind in ('shared_qk','lsh'):
+        return {'full':'shared_qk', **{f'LSH-{r}':f'lsh-{r}' for r in (8,4,2,1)}}
     return {}

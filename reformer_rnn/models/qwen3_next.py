@@ -22,18 +22,26 @@ def gated_delta_rule(
     initial_state:torch.Tensor=None, # What an earlier call returned
     output_final_state:bool=False, # Return the state?
     use_qk_l2norm_in_kernel:bool=False, # Give queries and keys length one?
-    **kwargs, # What the caller passes on to GPU kernels; `cu_seqlens`, for packed sequences, must be None
-): # `(out, state)`: out is (b, n, heads of values, dv), the state (b, heads of values, d, dv) or None
+    # What the caller passes on to GPU kernels; `cu_seqlens`, for packed sequences, must be None
+    **kwargs,
+# `(out, state)`: out is (b, n, heads of values, dv), the state (b, heads of values, d, dv) or None
+):
     "`delta_attention` with the signature of transformers' `torch_chunk_gated_delta_rule`"
     if kwargs.get('cu_seqlens') is not None:
-        raise ValueError('packed sequences (cu_seqlens) are not supported here: give one sequence a row')
-    dtype,shared = query.dtype,value.shape[2]//key.shape[2]
-    q,k,v = (x.transpose(1,2).to(torch.promote_types(x.dtype, torch.float32)) for x in (query,key,value))
-    if use_qk_l2norm_in_kernel: q,k = (x*(x.square().sum(-1, keepdim=True)+1e-6).rsqrt() for x in (q,k))
+        raise ValueError('packed sequences (cu_seqlens) are not supported here: give one sequence '
+                         'a row')
+    dtype = query.dtype
+    shared = value.shape[2]//key.shape[2]
+    q,k,v = (x.transpose(1,2).to(torch.promote_types(x.dtype, torch.float32))
+             for x in (query,key,value))
+    if use_qk_l2norm_in_kernel:
+        q,k = (x*(x.square().sum(-1, keepdim=True)+1e-6).rsqrt() for x in (q,k))
     if shared>1: q,k = (x.repeat_interleave(shared, 1) for x in (q,k))
-    out,state = delta_attention(q*q.shape[-1]**-.5, k, v, beta.mT.to(v.dtype), decay=g.mT.to(v.dtype).exp(), state=initial_state)
+    out,state = delta_attention(q*q.shape[-1]**-.5, k, v, beta.mT.to(v.dtype),
+                                decay=g.mT.to(v.dtype).exp(), state=initial_state)
     return out.transpose(1,2).to(dtype),state if output_final_state else None
 
+# %% ../../nbs/30_models/10_qwen3_next.ipynb #0dbf5712
 @contextmanager
 def our_delta_rule():
     "Inside a `with` block, Qwen3-Next computes with `gated_delta_rule`"

@@ -13,13 +13,15 @@ from .lm import LM
 
 # %% ../../nbs/30_models/02_reformer.ipynb #5e79b34e
 class ReformerLM(LM):
-    "Language model with a pattern of local and hashed attention in a reversible stack (Kitaev et al. 2020)"
+    """Language model with a pattern of local and hashed attention in a reversible stack (Kitaev et
+    al. 2020)"""
     def __init__(self,
         vocab_sz:int, # Number of different tokens
         d_model:int=256, # Width
         n_layers:int=4, # Number of blocks
         n_heads:int=4, # Heads of every attention layer
-        pattern:tuple=('local','local','lsh','local'), # Attention of the blocks, repeated: names, or pairs (name, options)
+        # Attention of the blocks, repeated: names, or pairs (name, options)
+        pattern:tuple=('local','local','lsh','local'),
         window:int=128, # Positions that local attention sees
         n_hashes:int=2, # Rounds of hashed attention
         bucket_size:int=64, # Keys of its bucket that a position sees in every round
@@ -31,12 +33,18 @@ class ReformerLM(LM):
         **kwargs, # `d_ff`, `dropout`, `tie_weights` of `LM`
     ):
         own = dict(local=dict(window=window), lsh=dict(n_hashes=n_hashes, bucket_size=bucket_size))
-        if not pattern or isinstance(pattern, str): raise ValueError(f"pattern={pattern!r}: expected a tuple of attention names, such as ('local','lsh')")
+        if not pattern or isinstance(pattern, str):
+            raise ValueError(f"pattern={pattern!r}: expected a tuple of attention names, such as "
+                             "('local','lsh')")
         pairs = [(o,{}) if isinstance(o, str) else o for o in pattern]
-        at = {i: (name,dict(d_head=d_head) | own.get(name, {}) | more) for i,(name,more) in zip(range(check_int('n_layers', n_layers)), cycle(pairs))}
-        super().__init__(vocab_sz, d_model, n_layers, n_heads, at=at, max_len=max_len, positions=positions,
+        at = {i: (name,dict(d_head=d_head) | own.get(name, {}) | more) for i,
+              (name,more) in zip(range(check_int('n_layers', n_layers)), cycle(pairs))}
+        super().__init__(vocab_sz, d_model, n_layers, n_heads, at=at, max_len=max_len,
+                         positions=positions,
                          reversible=reversible, ff_chunks=ff_chunks, **kwargs)
 
 # %% ../../nbs/30_models/02_reformer.ipynb #2f0239af
-enwik8_recipe = dict(vocab_sz=258, d_model=768, n_layers=12, n_heads=8, d_head=64, d_ff=2048, dropout=.2, max_len=65536,
-                     window=256, n_hashes=2, bucket_size=256, positions=('axial', dict(shape=(128,512), dims=(256,512))))
+enwik8_recipe = dict(vocab_sz=258, d_model=768, n_layers=12, n_heads=8, d_head=64, d_ff=2048,
+                     dropout=.2, max_len=65536,
+                     window=256, n_hashes=2, bucket_size=256,
+                     positions=('axial', dict(shape=(128,512), dims=(256,512))))

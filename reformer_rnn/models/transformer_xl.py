@@ -19,8 +19,10 @@ from .lm import LM,attention_as
 
 # %% ../../nbs/30_models/04_transformer_xl.ipynb #86bf0506
 _xl_fixed = { # arguments of `LM` and of relative attention that it settles itself
-    'at': 'all blocks have the same kind of attention, which `attention` says; build an `LM` for others',
-    'positions': 'the attention has the codes of the distances, and no others are added; build an `LM` for others',
+    'at': 'all blocks have the same kind of attention, which `attention` says; build an `LM` for '
+          'others',
+    'positions': 'the attention has the codes of the distances, and no others are added; build an '
+                 '`LM` for others',
     'code_dropout': '`dropout` acts on the codes as well',
 }
 
@@ -32,24 +34,34 @@ class TransformerXL(LM):
         d_model:int=512, # Width
         n_layers:int=12, # Number of blocks
         n_heads:int=8, # Heads of every attention layer
-        mem_len:int=512, # Past positions that every layer remembers; the authors train with as many as a segment has
+        # Past positions that every layer remembers; the authors train with as many as a segment has
+        mem_len:int=512,
         clamp_len:int=None, # Distance from which on all codes are the same; None for never
         same_length:bool=False, # Does every position see the last `mem_len`, and no more?
-        attention:str='relative', # A key of `attention_layers` that names a kind of relative attention
-        dropout:float=0., # On embedding, codes and in every block; after the last block too if norm='post'
+        # A key of `attention_layers` that names a kind of relative attention
+        attention:str='relative',
+        # On embedding, codes and in every block; after the last block too if norm='post'
+        dropout:float=0.,
         tie_weights:bool=True, # Use the embedding as the output layer?
         norm:str='post', # As for `LM`
         activation:str='relu', # As for `LM`
         **kwargs, # `d_ff`, `ff_chunks` of `LM`; `d_head` and other options of the attention layers
     ):
         for name,why in _xl_fixed.items():
-            if name in kwargs: raise ValueError(f'{name}={kwargs[name]!r}: a Transformer-XL does not take it; {why}')
-        check_choice('attention', attention, [k for k,o in attention_layers.items() if issubclass(o, RelativeAttention)])
-        super().__init__(vocab_sz, d_model, n_layers, n_heads, attention, positions=None, dropout=dropout, tie_weights=tie_weights, norm=norm, activation=activation,
-                         mem_len=mem_len, clamp_len=clamp_len, same_length=same_length, code_dropout=dropout, **kwargs)
+            if name in kwargs:
+                raise ValueError(f'{name}={kwargs[name]!r}: a Transformer-XL does not take it; '
+                                 f'{why}')
+        check_choice('attention', attention,
+                     [k for k,o in attention_layers.items() if issubclass(o, RelativeAttention)])
+        super().__init__(vocab_sz, d_model, n_layers, n_heads, attention, positions=None,
+                         dropout=dropout, tie_weights=tie_weights, norm=norm, activation=activation,
+                         mem_len=mem_len, clamp_len=clamp_len, same_length=same_length,
+                         code_dropout=dropout, **kwargs)
         self.embed.scale = d_model**.5
         if norm=='post': self.norm = nn.Dropout(dropout)
-        for block in self.blocks: block.attention.u,block.attention.w = self.blocks[0].attention.u,self.blocks[0].attention.w
+        for block in self.blocks:
+            block.attention.u = self.blocks[0].attention.u
+            block.attention.w = self.blocks[0].attention.w
         self.apply(init_xl)
 
 # %% ../../nbs/30_models/04_transformer_xl.ipynb #fee5936b
@@ -59,7 +71,8 @@ def init_xl(
     "Give a module the initial values of the Transformer-XL"
     if isinstance(module, (nn.Linear,nn.Embedding)): nn.init.normal_(module.weight, std=.02)
     if isinstance(module, nn.LayerNorm): nn.init.normal_(module.weight, 1., .02)
-    if isinstance(module, (nn.Linear,nn.LayerNorm)) and module.bias is not None: nn.init.zeros_(module.bias)
+    if isinstance(module, (nn.Linear,nn.LayerNorm)) and module.bias is not None:
+        nn.init.zeros_(module.bias)
     if isinstance(module, RelativeAttention):
         for o in (module.u,module.w): nn.init.normal_(o, std=.02)
 
@@ -74,7 +87,8 @@ def memory(self:TransformerXL,
     names = dict.fromkeys(o.name for o in self.modules() if isinstance(o, RelativeAttention))
     outer = self.state
     with ExitStack() as stack:
-        for name in names: stack.enter_context(attention_as(self, name, only=name, mem_len=mem_len, **options))
+        for name in names:
+            stack.enter_context(attention_as(self, name, only=name, mem_len=mem_len, **options))
         self.reset()
         try: yield self
         finally: self.state = outer
@@ -83,8 +97,10 @@ def memory(self:TransformerXL,
 def xl_enwik8(
     **changes, # Arguments of `TransformerXL` that are to be others
 )->dict: # Arguments of `TransformerXL`
-    "The model of 12 blocks for enwik8 (Dai et al. 2019); for evaluation, `memory(**xl_enwik8_memory)` and segments of 80"
-    return dict(vocab_sz=204, d_model=512, n_layers=12, n_heads=8, d_head=64, d_ff=2048, mem_len=512, dropout=.1) | changes
+    """The model of 12 blocks for enwik8 (Dai et al. 2019); for evaluation,
+    `memory(**xl_enwik8_memory)` and segments of 80"""
+    return dict(vocab_sz=204, d_model=512, n_layers=12, n_heads=8, d_head=64, d_ff=2048,
+                mem_len=512, dropout=.1) | changes
 
 xl_enwik8_memory = dict(mem_len=2100, clamp_len=820, same_length=True)
 
@@ -93,4 +109,5 @@ def rsa_xl_enwik8(
     **changes, # Arguments of `TransformerXL` that are to be others
 )->dict: # Arguments of `TransformerXL`
     "The model of 14 blocks with recurrence encoding matrices for enwik8 (Huang et al. 2023)"
-    return xl_enwik8(n_layers=14, attention='rsa_relative', heads=paper_heads((0,0,0,0,2,2), (3,6,9,12)), init_mu=1.) | changes
+    return xl_enwik8(n_layers=14, attention='rsa_relative',
+                     heads=paper_heads((0,0,0,0,2,2), (3,6,9,12)), init_mu=1.) | changes

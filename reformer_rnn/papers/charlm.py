@@ -71,6 +71,7 @@ def load_text(
     if cfg.letters: data,name = only_letters(data, name)
     return split_bytes(data, cfg.valid, cfg.test),name
 
+# %% ../../nbs/70_papers/01_charlm.ipynb #535a9923
 def only_letters(
     data, # Bytes of a text that has no other symbols, or of a dump of Wikipedia
     name, # What it is called

@@ -21,12 +21,16 @@ from .read import Runs,number
 class Results:
     "Stored records below a folder, by the name of their experiment's folder"
     def __init__(self,
-        root='nbs', # Folder with `70_papers/*/results`: the notebooks of a checkout, or what `reformer_rnn reproduce` wrote
+        # Folder with `70_papers/*/results`: the notebooks of a checkout, or what `reformer_rnn
+        # reproduce` wrote
+        root='nbs',
     ):
         self.root,self.runs = Path(root),lru_cache(None)(self._runs)
         if not self.files():
-            raise FileNotFoundError(f'no results below {root}: expected files such as {root}/70_papers/10_reformer/results/copy/lsh-4-seed0.json; '
-                                    'an installed package brings none, so name the folder nbs of a checkout')
+            raise FileNotFoundError(f'no results below {root}: expected files such as '
+                                    f'{root}/70_papers/10_reformer/results/copy/lsh-4-seed0.json; '
+                                    'an installed package brings none, so name the folder nbs of '
+                                    'a checkout')
 
     def files(self)->list: # Paths
         "All records"
@@ -61,7 +65,8 @@ def difference(
     other_path:str=None, # Of the number of the other; None for the same
 ): # Function of records
     "Measure: one model minus another, or one number minus another of the same model, seed by seed"
-    return lambda runs: paired(by_seed(runs, attention, path), by_seed(runs, other, other_path or path))
+    return lambda runs: paired(by_seed(runs, attention, path),
+                               by_seed(runs, other, other_path or path))
 
 # %% ../../nbs/60_runs/07_claim.ipynb #e08e2187
 Region = namedtuple('Region', 'low high words') # Ends, and how the table says it
@@ -88,6 +93,7 @@ def between(
     "Everything from one number to another"
     return Region(low, high, f'{form.format(low)} to {form.format(high)}')
 
+# %% ../../nbs/60_runs/07_claim.ipynb #1dedcb7a
 def near(
     x:float, # The claimed number
     factor:float=2., # How far ours may be away
@@ -110,7 +116,8 @@ VERDICTS = REPRODUCED,SMALLER,NOT,CONTRADICTED,UNTESTED
 def verdict(
     found:Measured, # Our number; None if there is none
     region:Region, # Where the claim is true
-    smaller:str='', # In what our setting is smaller; empty if it is not, or if the claim is about all settings
+    # In what our setting is smaller; empty if it is not, or if the claim is about all settings
+    smaller:str='',
 )->str: # One of `VERDICTS`
     "Judge a claim"
     if found is None: return UNTESTED
@@ -131,19 +138,24 @@ class Claim:
     number:float = None # The same as a number, comparable with ours; None where there is none
     region:Region = None # For which numbers the claim is true
     results:str = '' # Names of the folders of records, with blanks between them
-    measure:object = None # Function of the records of these folders -> `Measured`, or None if they do not hold what it needs
+    # Function of the records of these folders -> `Measured`, or None if they do not hold what it
+    # needs
+    measure:object = None
     form:str = '{:.3g}' # How our number is written
     setting:str = '' # What was measured
     smaller:str = '' # In what our setting is smaller than theirs
     why:str = '' # What the number means, or why there is none
     command:str = '' # What makes the records, as long as there are none to read it from
-    notebook:str = '' # Page that explains the records, from the folder of notebooks; empty for a claim without records
+    # Page that explains the records, from the folder of notebooks; empty for a claim without
+    # records
+    notebook:str = ''
 
     def __post_init__(self):
         given = [bool(self.results), self.measure is not None]
         if any(given) and not (all(given) and self.region):
             raise ValueError(f'{self.name}: expected `results`, `measure` and `region` together')
-        if not (self.measure or self.why): raise ValueError(f'{self.name}: expected `why` it cannot be tested')
+        if not (self.measure or self.why):
+            raise ValueError(f'{self.name}: expected `why` it cannot be tested')
 
 # %% ../../nbs/60_runs/07_claim.ipynb #8b94dcbc
 def ledger_row(
@@ -155,7 +167,8 @@ def ledger_row(
     runs = [results.runs(name) for name in names]
     found = claim.measure(*runs) if claim.measure and all(runs) else None
     judged = verdict(found, claim.region, claim.smaller)
-    return dict(source=claim.source, name=claim.name, verdict=judged, **as_numbers(found), results=names)
+    return dict(source=claim.source, name=claim.name, verdict=judged, **as_numbers(found),
+                results=names)
 
 def as_numbers(
     found:Measured, # Or None
@@ -165,12 +178,14 @@ def as_numbers(
     low,high = (None if isinf(x) else float(x) for x in (found.low,found.high))
     return dict(value=float(found.value), low=low, high=high, n=found.n)
 
+# %% ../../nbs/60_runs/07_claim.ipynb #0e93ac5e
 def ours_text(
     claim:Claim, # With the form of the number
     row:dict, # From `ledger_row`
 )->str:
     "Our number and its interval as text"
     if row['value'] is None: return ''
-    value,low,high = (None if row[end] is None else claim.form.format(row[end]) for end in ('value','low','high'))
+    value,low,high = (None if row[end] is None else claim.form.format(row[end])
+                      for end in ('value','low','high'))
     if low is None: return f'{value} (one run)'
     return value if row['low']==row['high'] else f'{value} [{low}, {high}]'

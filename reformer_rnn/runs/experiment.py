@@ -29,13 +29,15 @@ class Experiment:
     settings:type # Dataclass of its settings
     run:object # `(settings) -> records`
     line:str # What it does, for `--help`
-    headline:tuple = () # Paths of the numbers in a record that count, by which a repetition is judged
+    # Paths of the numbers in a record that count, by which a repetition is judged
+    headline:tuple = ()
     known_as:tuple = () # Other names in stored records
     per_data:bool = False # Does it add a folder for the data to `results`?
     places:tuple = () # Settings that name a folder, and decide nothing
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #80265683
-Declared = namedtuple('Declared', 'module variable line is_command') # Where an experiment is declared
+# Where an experiment is declared
+Declared = namedtuple('Declared', 'module variable line is_command')
 
 def declarations(
     path:Path, # A source file
@@ -52,6 +54,7 @@ def declarations(
         found.append(((name.value,*sum(other, ())),node.targets[0].id,line.value))
     return found
 
+# %% ../../nbs/60_runs/03_experiment.ipynb #c9d1d7fb
 @lru_cache(None)
 def declared()->dict: # Name -> `Declared`
     "All experiments of the package, without importing them"
@@ -68,18 +71,21 @@ def declared()->dict: # Name -> `Declared`
 def check_new(name, found, module):
     "Refuse a second experiment of one name"
     if name in found:
-        raise ValueError(f'experiment {name!r} is declared in {found[name].module} and in {module}: '
+        raise ValueError(f'experiment {name!r} is declared in {found[name].module} and in '
+                         f'{module}: '
                          'give one of them another name')
 
 def commands()->dict: # Name -> line of help
     "The experiments of the package, as the shell knows them"
     return {name: o.line for name,o in declared().items() if o.is_command}
 
+# %% ../../nbs/60_runs/03_experiment.ipynb #5118f99c
 def find_experiment(
     name:str, # Of the command, or in a record
 )->Experiment:
     "Import an experiment, or raise `ValueError`"
-    if name in declared(): return getattr(import_module(declared()[name].module), declared()[name].variable)
+    if name in declared():
+        return getattr(import_module(declared()[name].module), declared()[name].variable)
     close = get_close_matches(str(name), commands(), 1)
     hint = f'did you mean {close[0]}?' if close else f'choose one of: {", ".join(commands())}'
     raise ValueError(f'there is no experiment {name!r}: {hint}')
@@ -94,7 +100,8 @@ def _last_fields(config):
     "Fields that a base class lists last, unless the class writes them anew"
     bases = [o for o in config.__mro__ if vars(o).get('listed_last')]
     common = {f.name for o in bases for f in fields(o)}
-    own = {name for o in config.__mro__ if o not in bases for name in get_annotations(o) if bases and issubclass(o, bases[-1])}
+    own = {name for o in config.__mro__ if o not in bases
+           for name in get_annotations(o) if bases and issubclass(o, bases[-1])}
     return common-own
 
 def _reader(f):
@@ -104,6 +111,7 @@ def _reader(f):
     kind = type(f.default[0]) if f.default else str
     return dict(nargs='+', type=kind, metavar=f.name.upper())
 
+# %% ../../nbs/60_runs/03_experiment.ipynb #82aefd84
 def add_options(
     parser:argparse.ArgumentParser, # Receives one option a field
     config:type, # A dataclass whose fields all have a default and a trailing comment
@@ -114,14 +122,17 @@ def add_options(
         if f.default is MISSING or not notes.get(f.name):
             raise TypeError(f'{config.__name__}.{f.name} needs a default and a comment')
         shown = ' '.join(map(str, f.default)) or 'none' if f.type is tuple else f.default
-        how = _reader(f) | dict(default=f.default, help=f'{notes[f.name]} (default: {shown})'.replace('%', '%%'))
-        if f.name==getattr(config, 'positional', None): parser.add_argument(f.name, nargs='?', **how)
+        how = _reader(f) | dict(default=f.default,
+                                help=f'{notes[f.name]} (default: {shown})'.replace('%', '%%'))
+        if f.name==getattr(config, 'positional', None):
+            parser.add_argument(f.name, nargs='?', **how)
         else: parser.add_argument(option_name(f), **how)
 
 def option_name(field)->str:
     "A field as an option"
     return '--'+field.name.replace('_', '-')
 
+# %% ../../nbs/60_runs/03_experiment.ipynb #fcbf46f7
 def read_options(
     args:argparse.Namespace, # What the parser returned
     config:type, # The dataclass of `add_options`
@@ -160,8 +171,10 @@ def changed_settings(
 )->dict: # Field -> value
     "The settings in a record that are not the default, and decide about the result"
     config = same_settings(todays_names(config, experiment.settings))
-    known = [f for f in fields(experiment.settings) if f.name in config and f.name not in experiment.places]
-    return {f: config[f.name] for f in known if f.default is not MISSING and config[f.name]!=json.loads(json.dumps(f.default))}
+    known = [f for f in fields(experiment.settings) if f.name in config
+             and f.name not in experiment.places]
+    return {f: config[f.name] for f in known if f.default is not MISSING
+            and config[f.name]!=json.loads(json.dumps(f.default))}
 
 def as_option(field, value)->str:
     "One setting as an option of the command"
@@ -181,7 +194,8 @@ def models_and_seeds(
     for run in runs: seeds.setdefault(run['attention'], []).append(run['seed'])
     models = {}
     for model,own in seeds.items(): models.setdefault(tuple(sorted(own)), []).append(model)
-    return [f'--attention {" ".join(names)} --seeds {" ".join(map(str, own))}' for own,names in models.items()]
+    return [f'--attention {" ".join(names)} --seeds {" ".join(map(str, own))}' for own,
+            names in models.items()]
 
 def where_to(
     experiment:Experiment, # What made the records
@@ -191,6 +205,7 @@ def where_to(
     if not name or name.split('/')[0]==Path(experiment.settings.results).name: return ''
     return f'--results results/{Path(name).parent.as_posix() if experiment.per_data else name}'
 
+# %% ../../nbs/60_runs/03_experiment.ipynb #26624cdb
 def command_lines(
     runs:list, # Records of one folder
     name:str='', # The folder, below `results`; empty to leave it out
@@ -205,5 +220,6 @@ def command_lines(
         options = [as_option(f, value) for f,value in chosen if f.name!=first]
         key = 'reformer_rnn',experiment.name,*given,*options,where_to(experiment, name)
         groups.setdefault(key, []).append(run)
-    lines = [' '.join(filter(None, (*key,who))) for key,own in groups.items() for who in models_and_seeds(own)]
+    lines = [' '.join(filter(None, (*key,who))) for key,
+             own in groups.items() for who in models_and_seeds(own)]
     return list(dict.fromkeys(lines))

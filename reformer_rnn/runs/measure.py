@@ -42,6 +42,7 @@ def synchronize(
     "Wait for a GPU to finish; a CPU always has"
     if str(device).startswith('cuda'): torch.cuda.synchronize(device)
 
+# %% ../../nbs/60_runs/06_measure.ipynb #e4b0c345
 def in_turns(
     calls:dict, # Name -> function without arguments
     rounds:int=5, # Timed calls of each
@@ -91,7 +92,8 @@ def in_process(
     before = {name: os.environ.get(name) for name in env or {}}
     os.environ.update(env or {})
     try:
-        with ProcessPoolExecutor(1, mp_context=get_context('spawn'), initializer=_start, initargs=(threads,)) as pool:
+        with ProcessPoolExecutor(1, mp_context=get_context('spawn'), initializer=_start,
+                                 initargs=(threads,)) as pool:
             return pool.submit(f, *args).result()
     finally:
         for name,value in before.items():
@@ -151,6 +153,7 @@ def quiet_machine(
     try: yield
     finally: torch.set_num_threads(before)
 
+# %% ../../nbs/60_runs/06_measure.ipynb #59bb4023
 def store_measured(
     cfg:Measurement, # Settings
     experiment:str, # Name of the experiment
@@ -160,7 +163,8 @@ def store_measured(
 )->dict: # What is stored
     "Write one JSON file"
     path = check_writable(cfg.results)/f'{file or experiment}.json'
-    record = dict(experiment=experiment, config=asdict(cfg), environment=environment(device), **parts)
+    record = dict(experiment=experiment, config=asdict(cfg), environment=environment(device),
+                  **parts)
     write_json(path, record)
     print(f'Stored in {path}')
     return record

@@ -51,6 +51,7 @@ def flat(
     visit({k: v for k,v in run.items() if k!='steps'}, '')
     return found
 
+# %% ../../nbs/60_runs/05_read.ipynb #75f2b355
 def full_name(
     name:str, # A name of `flat`, or the end of one
     names, # All names
@@ -81,7 +82,8 @@ def record_files(
     "All JSON files of a folder and those below it, except for those of checkpoints"
     folder = Path(folder)
     files = sorted(folder.rglob('*.json'))
-    return [o for o in files if not any(p.endswith('.checkpoints') for p in o.relative_to(folder).parts)]
+    return [o for o in files if not any(p.endswith('.checkpoints')
+                                        for p in o.relative_to(folder).parts)]
 
 # %% ../../nbs/60_runs/05_read.ipynb #f94a1b49
 class Runs(Sequence):
@@ -100,10 +102,12 @@ class Runs(Sequence):
             else: self.records.append(run | dict(file=path.relative_to(source).as_posix()))
 
     def __len__(self): return len(self.records)
-    def __getitem__(self, i): return Runs(self.records[i], self.command) if isinstance(i, slice) else self.records[i]
+    def __getitem__(self, i):
+        return Runs(self.records[i], self.command) if isinstance(i, slice) else self.records[i]
     def __repr__(self):
         if not self.records: return f'no runs yet{": "+self.command if self.command else ""}'
-        return f'{len(self)} runs: '+', '.join(f'{name} ({len(own)})' for name,own in self.by('attention').items())
+        return f'{len(self)} runs: '+', '.join(f'{name} ({len(own)})' for name,
+                                               own in self.by('attention').items())
 
 # %% ../../nbs/60_runs/05_read.ipynb #2753f86d
 from fastcore.basics import patch
@@ -122,10 +126,13 @@ def fields(self:Runs)->set:
 @patch
 def where(self:Runs, **values)->Runs:
     "The runs in which all of these names have these values"
-    names = {full_name(name.replace('__', '.'), self.fields): as_text(value) for name,value in values.items()}
-    kept = [all(as_text(leaves.get(name))==value for name,value in names.items()) for leaves in self.flats]
+    names = {full_name(name.replace('__', '.'), self.fields): as_text(value) for name,
+             value in values.items()}
+    kept = [all(as_text(leaves.get(name))==value for name,value in names.items())
+            for leaves in self.flats]
     return Runs([run for run,keep in zip(self, kept) if keep], self.command)
 
+# %% ../../nbs/60_runs/05_read.ipynb #f35f315b
 @patch
 def by(self:Runs,
     *names:str, # As in `flat`; several make tuples
@@ -151,6 +158,7 @@ def models(self:Runs)->list:
     "The names of the models, in the order in which they are met"
     return list(dict.fromkeys(run['attention'] for run in self))
 
+# %% ../../nbs/60_runs/05_read.ipynb #44de4b3e
 def as_text(value)->str:
     "Equal for equal numbers, however they are written"
     if isinstance(value, bool) or not isinstance(value, (int,float)): return str(value)
@@ -174,10 +182,13 @@ def by_seed(self:Runs, path:str)->dict:
     "Seed -> number; every seed must be there once"
     found = {}
     for run in self:
-        if run['seed'] in found: raise ValueError(f'seed {run["seed"]} is there twice: choose the runs of one model and setting')
+        if run['seed'] in found:
+            raise ValueError(f'seed {run["seed"]} is there twice: choose the runs of one model '
+                             'and setting')
         found[run['seed']] = number(run, path)
     return found
 
+# %% ../../nbs/60_runs/05_read.ipynb #2fcbeab2
 @patch
 def minus(self:Runs,
     other:Runs, # Runs of another model or setting
@@ -232,6 +243,7 @@ def curve(
                          f'{", ".join(table) or "none in "+room}')
     return table['step' if room=='steps' else 'epoch'],table[column]
 
+# %% ../../nbs/60_runs/05_read.ipynb #c9ebff87
 @patch
 def plot(self:Runs,
     path:str, # Table and column
@@ -249,7 +261,8 @@ def plot(self:Runs,
             label = str(name) if j==0 else None
             y = scale*pd.Series(y).rolling(smooth, min_periods=1).mean()
             ax.plot(x, y, **(dict(lw=1, color=f'C{i%10}', label=label) | style))
-    ax.set(xlabel='step' if path.startswith('steps.') else 'epoch', ylabel=path.rpartition('.')[2].replace('_', ' '))
+    ax.set(xlabel='step' if path.startswith('steps.') else 'epoch',
+           ylabel=path.rpartition('.')[2].replace('_', ' '))
     return ax
 
 # %% ../../nbs/60_runs/05_read.ipynb #fabd8d15
@@ -263,6 +276,7 @@ class ResultsConfig:
     by:tuple = () # Settings that make the groups; none for all that differ
     plot:str = '' # File for a picture of the curves; none for no picture
 
+# %% ../../nbs/60_runs/05_read.ipynb #1914b364
 def read_all(
     folder, # With records
 )->tuple: # `Runs`, and one line for each file that is not among them
@@ -277,9 +291,11 @@ def read_all(
         if run is None: problems.append(f'left out: {name} holds no run of an experiment')
         else: records.append(run | dict(file=name))
     if not records:
-        raise FileNotFoundError('\n'.join([f'no record of a run in {folder}: run an experiment first, or name another folder', *problems]))
+        raise FileNotFoundError('\n'.join([f'no record of a run in {folder}: run an experiment '
+                                           'first, or name another folder', *problems]))
     return Runs(records),problems
 
+# %% ../../nbs/60_runs/05_read.ipynb #8cf221ce
 def filtered(
     runs:Runs, # All
     filters, # Strings `key=value`
@@ -307,10 +323,13 @@ def differing(
 )->list: # Names
     "What tells the runs apart, besides their seeds"
     def tells(name):
-        return name in ('experiment','attention') or name.startswith('config.') and name not in not_groups
+        return (name in ('experiment','attention') or name.startswith('config.')
+                and name not in not_groups)
     names = [name for leaves in runs.flats for name in leaves if tells(name)]
-    return [name for name in dict.fromkeys(names) if len({as_text(leaves.get(name)) for leaves in runs.flats})>1]
+    return [name for name in dict.fromkeys(names)
+            if len({as_text(leaves.get(name)) for leaves in runs.flats})>1]
 
+# %% ../../nbs/60_runs/05_read.ipynb #ca62a9f3
 def compare(
     runs:Runs, # Some runs
     metric:str, # Name of a number
@@ -323,12 +342,15 @@ def compare(
     for leaves in runs.flats:
         value = leaves.get(metric)
         if isinstance(value, bool) or not isinstance(value, (int,float)):
-            raise ValueError(f'{metric} of {leaves.get("file", "a run")} is {value!r}: expected a number; choose the runs with a filter')
+            raise ValueError(f'{metric} of {leaves.get("file", "a run")} is {value!r}: expected a '
+                             'number; choose the runs with a filter')
         key = tuple(as_text(leaves.get(name)) for name in by)
         groups.setdefault(key, {}).setdefault(leaves.get('seed'), []).append(value)
-    rows = [compared(by, key, metric, own, next(iter(groups.values()))) for key,own in groups.items()]
+    rows = [compared(by, key, metric, own, next(iter(groups.values()))) for key,
+            own in groups.items()]
     return pd.DataFrame(rows)
 
+# %% ../../nbs/60_runs/05_read.ipynb #be2806e1
 def compared(by, key, metric, own, first)->dict:
     "One row of the comparison; `own` and `first` are seed -> numbers"
     once = lambda group: {seed: o[0] for seed,o in group.items() if len(o)==1}
@@ -349,20 +371,26 @@ def listed(
 )->pd.DataFrame: # One row per run
     "The runs one by one"
     def row(leaves):
-        named = {name.removeprefix('config.'): leaves.get(name) for name in ('file','experiment','attention','seed',*columns)}
-        return named | {metric: leaves.get(metric), 'date': str(leaves.get('environment.date', ''))[:10]}
+        named = {name.removeprefix('config.'): leaves.get(name)
+                 for name in ('file','experiment','attention','seed',*columns)}
+        return named | {metric: leaves.get(metric),
+                        'date': str(leaves.get('environment.date', ''))[:10]}
     return pd.DataFrame([row(leaves) for leaves in runs.flats])
 
+# %% ../../nbs/60_runs/05_read.ipynb #60892223
 def save_curves(runs, metric, by, path):
     "Draw a metric over the epochs, or else the training loss"
     measured = all(metric.removeprefix('epochs.') in run.get('epochs', {}) for run in runs)
-    named = Runs([run | dict(group=', '.join(as_text(leaves.get(name)) for name in by) or 'runs') for run,leaves in zip(runs, runs.flats)])
+    named = Runs([run | dict(group=', '.join(as_text(leaves.get(name)) for name in by) or 'runs')
+                  for run,leaves in zip(runs, runs.flats)])
     try:
         ax = named.plot(metric if measured else 'steps.train_loss', by='group')
         ax.legend(fontsize=8); ax.figure.savefig(path, dpi=100)
-    except OSError as e: raise ValueError(f'cannot write {path} ({e.strerror}): choose another file') from e
+    except OSError as e: raise ValueError(f'cannot write {path} ({e.strerror}): choose another '
+                                          'file') from e
     finally: plt.close()
 
+# %% ../../nbs/60_runs/05_read.ipynb #b7dff79d
 def run_results(
     cfg:ResultsConfig, # What to look at
 )->pd.DataFrame: # The comparison
@@ -384,4 +412,5 @@ def run_results(
 # %% ../../nbs/60_runs/05_read.ipynb #371b7c41
 from .experiment import Experiment
 
-results_experiment = Experiment('results', ResultsConfig, run_results, 'list, filter, compare and draw stored runs')
+results_experiment = Experiment('results', ResultsConfig, run_results,
+                                'list, filter, compare and draw stored runs')

@@ -36,7 +36,8 @@ def _git_commit():
 
 def _cpu_name():
     "Model name of the processor"
-    try: names = [l.split(':')[1].strip() for l in open('/proc/cpuinfo') if l.startswith('model name')]
+    try: names = [l.split(':')[1].strip()
+                  for l in open('/proc/cpuinfo') if l.startswith('model name')]
     except OSError: names = []
     return names[0] if names else platform.processor() or platform.machine()
 
@@ -52,8 +53,10 @@ def environment(
     "Describe the software and the machine of a run"
     device = default_device() if device is None else torch.device(device)
     return dict(version=reformer_rnn.__version__, commit=_git_commit(),
-                python=platform.python_version(), torch=torch.__version__, fastai=fastai.__version__,
-                platform=_platform_name(), cpu=_cpu_name(), cpus=os.cpu_count(), threads=torch.get_num_threads(),
+                python=platform.python_version(), torch=torch.__version__,
+                fastai=fastai.__version__,
+                platform=_platform_name(), cpu=_cpu_name(), cpus=os.cpu_count(),
+                threads=torch.get_num_threads(),
                 device=torch.cuda.get_device_name(device) if device.type=='cuda' else str(device),
                 date=datetime.now(timezone.utc).isoformat(timespec='seconds'))
 
@@ -63,7 +66,8 @@ def history(
 )->pd.DataFrame: # A row an epoch, a column a metric
     "Tabulate the epochs of the last fit"
     names = [o for o in learn.recorder.metric_names if o not in ('epoch','time')]
-    return pd.DataFrame([list(o) for o in learn.recorder.values], columns=names).rename_axis('epoch')
+    return pd.DataFrame([list(o) for o in learn.recorder.values],
+                        columns=names).rename_axis('epoch')
 
 # %% ../../nbs/60_runs/02_record.ipynb #8c57de1b
 class RunRecord(Callback):
@@ -75,7 +79,8 @@ class RunRecord(Callback):
     ):
         self.every = check_int('every', every)
         self.n_batches,self.seconds,self.in_training = 0,0.,False
-        self.record = dict(steps=dict(step=[], train_loss=[], lr=[], seconds=[]), epochs=dict(epoch=[]))
+        self.record = dict(steps=dict(step=[], train_loss=[], lr=[], seconds=[]),
+                           epochs=dict(epoch=[]))
 
     def before_fit(self):
         "Keep out of the learning-rate finder"
@@ -91,14 +96,16 @@ class RunRecord(Callback):
 
     def _append(self, table, **row):
         self.seconds = self.elapsed
-        for k,v in (row | dict(seconds=self.seconds)).items(): self.record[table].setdefault(k, []).append(v)
+        for k,v in (row | dict(seconds=self.seconds)).items():
+            self.record[table].setdefault(k, []).append(v)
 
 # %% ../../nbs/60_runs/02_record.ipynb #447d3c23
 @patch
 def after_batch(self:RunRecord):
     "Store one row of `steps`"
     if self.n_batches%self.every==0:
-        self._append('steps', step=self.n_batches, train_loss=self.loss.item(), lr=float(self.opt.hypers[-1]['lr']))
+        self._append('steps', step=self.n_batches, train_loss=self.loss.item(),
+                     lr=float(self.opt.hypers[-1]['lr']))
     self.n_batches += 1
 
 @patch
@@ -126,12 +133,15 @@ def load_runs(
     folder, # Folder with one `.json` file a run
     needs:dict=None, # What every record must have, as for `read_json`
 )->list: # The dicts, ordered by file name, each with its `file`
-    "Read all runs of a folder, or raise `FileNotFoundError` if there are none, and `ValueError` if one cannot be read"
+    """Read all runs of a folder, or raise `FileNotFoundError` if there are none, and `ValueError`
+    if one cannot be read"""
     paths = sorted(Path(folder).glob('*.json'))
     if not paths:
-        raise FileNotFoundError(f'no .json file in {folder}: run the experiment first, or name another folder')
+        raise FileNotFoundError(f'no .json file in {folder}: run the experiment first, or name '
+                                'another folder')
     try: return [dict(file=p.name) | read_json(p, needs) for p in paths]
-    except ValueError as e: raise ValueError(f'{e}. This is not the record of a run: remove it, or name another folder') from e
+    except ValueError as e: raise ValueError(f'{e}. This is not the record of a run: remove it, '
+                                             'or name another folder') from e
 
 # %% ../../nbs/60_runs/02_record.ipynb #82e0f9f7
 class MeanCI(namedtuple('MeanCI', 'mean half_width n')):

@@ -19,7 +19,8 @@ from fastai.torch_core import num_distrib
 
 from ..core import check_choice,check_int,check_writable,write_json
 from ..training.checkpoints import Checkpoint,data_fingerprint
-from ..training.processes import Processes,from_first,process_group,process_number,quiet_others,several_processes,sum_all
+from ..training.processes import (
+    Processes,from_first,process_group,process_number,quiet_others,several_processes,sum_all)
 from ..training.scale import Scale
 from ..training.weights_biases import wandb_callbacks,wandb_id
 from .experiment import Experiment,same_settings
@@ -34,10 +35,13 @@ class LongRun(Scale):
     attention:tuple = ('linear',) # Models to train
     seeds:tuple = (0,) # Seeds; every model is trained with each of them
     results:str = 'results' # Folder for the JSON file of every run
-    resume:bool = False # Keep finished runs of these settings, and go on with one that was interrupted?
+    # Keep finished runs of these settings, and go on with one that was interrupted?
+    resume:bool = False
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
-    checkpoint_every:float = 300. # Seconds between two checkpoints, from which --resume goes on; 0 for none but at Ctrl-C and SIGTERM
+    # Seconds between two checkpoints, from which --resume goes on; 0 for none but at Ctrl-C and
+    # SIGTERM
+    checkpoint_every:float = 300.
     checkpoint_steps:int = 0 # Training steps between two checkpoints; 0 for none by steps
 
     def check(self):
@@ -45,10 +49,13 @@ class LongRun(Scale):
         for seed in self.seeds: check_int('seed', seed, minimum=0)
         check_choice('track', self.track, ('local','wandb'))
         check_device(self.device)
-        if not self.checkpoint_every>=0: raise ValueError(f'checkpoint_every={self.checkpoint_every}: expected a number of seconds, or 0')
+        if not self.checkpoint_every>=0:
+            raise ValueError(f'checkpoint_every={self.checkpoint_every}: expected a number of '
+                             'seconds, or 0')
         check_int('checkpoint_steps', self.checkpoint_steps, minimum=0)
         self.callbacks(1)
 
+# %% ../../nbs/60_runs/04_train.ipynb #47edc1bf
 def check_device(
     device:str, # Name of a device
 ):
@@ -69,7 +76,8 @@ def check_run(
 # %% ../../nbs/60_runs/04_train.ipynb #a8dd0754
 def run_path(cfg, attention, seed, suffix='json'):
     "Where a run is stored"
-    return Path(cfg.results)/f'{attention.replace(":", "-")}-seed{seed}.{suffix}' # some systems allow no colon in a name
+    # some systems allow no colon in a name
+    return Path(cfg.results)/f'{attention.replace(":", "-")}-seed{seed}.{suffix}'
 
 def run_checkpoint(
     cfg, # Settings
@@ -78,9 +86,11 @@ def run_checkpoint(
     seed:int, # Seed
 )->Checkpoint:
     "The callback that saves a run, and goes on with it if `resume` is set"
-    config = same_settings(asdict(cfg)) | dict(experiment=experiment, attention=attention, seed=seed)
+    config = same_settings(asdict(cfg)) | dict(experiment=experiment, attention=attention,
+                                               seed=seed)
     folder = run_path(cfg, attention, seed, 'checkpoints')
-    return Checkpoint(folder, cfg.checkpoint_every, cfg.checkpoint_steps, resume=cfg.resume, config=config)
+    return Checkpoint(folder, cfg.checkpoint_every, cfg.checkpoint_steps, resume=cfg.resume,
+                      config=config)
 
 # %% ../../nbs/60_runs/04_train.ipynb #af9da40d
 class ShowEpochs(Callback):
@@ -109,8 +119,10 @@ def run_callbacks(cfg, experiment, attention, seed, bs):
     if cfg.track!='wandb' or process_number(): return cbs
     run_id = wandb_id(run_path(cfg, attention, seed, 'wandb-id'), cfg.resume)
     config = asdict(cfg) | dict(attention=attention, seed=seed)
-    return cbs+wandb_callbacks(config, name=f'{experiment}-{attention}-{seed}', folder=cfg.results, run_id=run_id)
+    return cbs+wandb_callbacks(config, name=f'{experiment}-{attention}-{seed}', folder=cfg.results,
+                               run_id=run_id)
 
+# %% ../../nbs/60_runs/04_train.ipynb #88b6dac0
 def fit_recorded(
     learn:Learner, # Ready to train, with `Throughput`
     cfg:LongRun, # Settings, with `epochs` and `lr`
@@ -121,15 +133,19 @@ def fit_recorded(
 )->dict: # The record, to which the experiment adds its results
     "Train with one cycle of the learning rate and write down everything about the run"
     data = dict(train=data_fingerprint(learn.dls.train), valid=data_fingerprint(learn.dls.valid))
-    if kept := from_first(lambda: kept_run(cfg, run_path(cfg, attention, seed), data)): raise Kept(kept)
-    record,processes = RunRecord(),max(1, num_distrib())
+    if kept := from_first(lambda: kept_run(cfg, run_path(cfg, attention, seed), data)):
+        raise Kept(kept)
+    record = RunRecord()
+    processes = max(1, num_distrib())
     cbs = [record, *run_callbacks(cfg, experiment, attention, seed, learn.dls.train.bs//processes)]
     rate = cfg.lr if lr is None else lr
     if sys.stdout.isatty(): learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs)
     else:
-        with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs+[ShowEpochs()])
+        with learn.no_bar(), learn.no_logging():
+            learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs+[ShowEpochs()])
     learn.throughput.tokens, = map(int, sum_all(learn.throughput.tokens)) # those of all processes
-    return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg), data=data,
+    return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg),
+                data=data,
                 environment=environment(cfg.device) | dict(processes=processes),
                 n_parameters=sum(p.numel() for p in learn.model.parameters()),
                 **record.record, throughput=learn.throughput.record)
@@ -143,14 +159,22 @@ def kept_run(
     "The stored record of a run with the same settings and data, or `ValueError` if it has others"
     if not (cfg.resume and path.exists()): return None
     record = read_record(path)
-    if record is None: raise ValueError(f'{path} is no record of a run: move it, or choose another folder for the results')
+    if record is None:
+        raise ValueError(f'{path} is no record of a run: move it, or choose another folder for '
+                         'the results')
     defaults = {f.name: f.default for f in fields(cfg) if f.default is not MISSING}
-    old,new = same_settings(defaults | record['config']),same_settings(asdict(cfg))
-    other = [f'{name} is {old.get(name)!r} there and {new.get(name)!r} here' for name in sorted(old|new) if old.get(name)!=new.get(name)]
-    if not other and data and record.get('data', data)!=data: other = ['it was trained on other data']
-    if other: raise ValueError(f'{path} holds a finished run of another kind: {"; ".join(other)}. Choose another folder for the results, or leave resume out to replace it')
+    old = same_settings(defaults | record['config'])
+    new = same_settings(asdict(cfg))
+    other = [f'{name} is {old.get(name)!r} there and {new.get(name)!r} here'
+             for name in sorted(old|new) if old.get(name)!=new.get(name)]
+    if not other and data and record.get('data', data)!=data:
+        other = ['it was trained on other data']
+    if other:
+        raise ValueError(f'{path} holds a finished run of another kind: {"; ".join(other)}. '
+                         'Choose another folder for the results, or leave resume out to replace it')
     return {name: value for name,value in record.items() if name!='file'}
 
+# %% ../../nbs/60_runs/04_train.ipynb #bcd44154
 def remove_checkpoints(cfg, attention, seed):
     "Nobody goes on with a finished run"
     shutil.rmtree(run_path(cfg, attention, seed, 'checkpoints'), ignore_errors=True)
@@ -176,12 +200,14 @@ def run_one(
     print('  {seconds:.0f} s, {tokens_per_second:,.0f} tokens/s'.format(**record['throughput']))
     return record
 
+# %% ../../nbs/60_runs/04_train.ipynb #7dcf45b8
 def run_all(
     cfg:LongRun, # Settings
     train, # `(cfg, attention, seed) -> record`
 )->list: # The records of all runs
     "Train every attention with every seed, and store each run as soon as it is finished"
-    return [run_one(cfg, train, attention, seed) for seed in cfg.seeds for attention in cfg.attention]
+    return [run_one(cfg, train, attention, seed) for seed in cfg.seeds
+            for attention in cfg.attention]
 
 # %% ../../nbs/60_runs/04_train.ipynb #2df28f0a
 @contextmanager
@@ -190,8 +216,10 @@ def joined(
 ):
     "Join the processes of this run, if there are several, and give each its settings"
     if num_distrib()>1 and not isinstance(cfg, LongRun):
-        raise ValueError(f'{num_distrib()} processes: there is nothing to share among them here; start it without torchrun or accelerate launch')
-    with process_group(getattr(cfg, 'device', 'cpu')), quiet_others(), tempfile.TemporaryDirectory() as scratch:
+        raise ValueError(f'{num_distrib()} processes: there is nothing to share among them here; '
+                         'start it without torchrun or accelerate launch')
+    with process_group(getattr(cfg, 'device',
+                               'cpu')), quiet_others(), tempfile.TemporaryDirectory() as scratch:
         try: yield replace(cfg, results=scratch) if process_number() else cfg
         except KeyboardInterrupt as e:
             if process_number(): sys.exit(getattr(e, 'code', 130)) # the first one says it

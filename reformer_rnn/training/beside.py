@@ -23,6 +23,7 @@ def _key(
     except (OSError,ValueError,netrc.NetrcParseError): return None
     return found and found[2]
 
+# %% ../../nbs/50_training/10_beside.ipynb #f6390196
 def why_offline(
     seconds:float=3., # How long to wait for the server
 )->str: # None if runs can be sent
@@ -41,7 +42,8 @@ def why_offline(
     except (OSError,HTTPException,ValueError) as e: return f'{host} cannot be reached ({e})'
 
 # %% ../../nbs/50_training/10_beside.ipynb #8ef466b9
-_home = dict(WANDB_CACHE_DIR='~/.cache', WANDB_CONFIG_DIR='~/.config', WANDB_DATA_DIR='~/.local/share')
+_home = dict(WANDB_CACHE_DIR='~/.cache', WANDB_CONFIG_DIR='~/.config',
+             WANDB_DATA_DIR='~/.local/share')
 
 def _can_write(folder):
     "Can files be made in this folder?"
@@ -65,15 +67,18 @@ def new_id()->str: # Twelve letters and digits
 
 def _open_run(folder, mode, run_id, reason=None, **options):
     "The run, and why it is not online though it should be"
-    for o in ('WANDB_MODE','WANDB_SERVICE'): os.environ.pop(o, None) # training has looked at the one, and keeps the other
+    # training has looked at the one, and keeps the other
+    for o in ('WANDB_MODE','WANDB_SERVICE'): os.environ.pop(o, None)
     _leave_home(folder)
     import wandb
-    options |= dict(dir=folder, settings=wandb.Settings(console='off', silent=True, init_timeout=15))
+    options |= dict(dir=folder, settings=wandb.Settings(console='off', silent=True,
+                                                        init_timeout=15))
     if mode=='online': reason = why_offline()
     if mode=='online' and not reason:
         resume = 'allow' if run_id else None
         try: return wandb.init(**options, id=run_id, mode='online', resume=resume),None
-        except Exception as e: reason,run_id = f'the run could not be started there ({_first_line(e)})',new_id()
+        except Exception as e: reason,run_id = ('the run could not be started there '
+                                                f'({_first_line(e)})',new_id())
     return wandb.init(**options, id=run_id, mode='offline'),reason
 
 def _first_line(e):
@@ -84,7 +89,8 @@ def _first_line(e):
 def _close_run(run, columns=(), rows=(), folder=None):
     "Log the table, and the picture and the weights of a folder"
     import wandb
-    last,folder = {},Path(folder or '/nowhere')
+    last = {}
+    folder = Path(folder or '/nowhere')
     if rows: last['epochs'] = wandb.Table(columns=list(columns), data=rows)
     if (folder/'curve.png').exists(): last['curve'] = wandb.Image(str(folder/'curve.png'))
     if last: run.log(last)
@@ -102,6 +108,7 @@ def _messages(lines):
         try: yield json.loads(line)
         except ValueError: return # training was killed in the middle of a line
 
+# %% ../../nbs/50_training/10_beside.ipynb #0a2c689f
 def serve(
     minutes:float=10., # How long to go on sending after training is over
 ):

@@ -41,7 +41,8 @@ class TemporaryChange(Callback):
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #5d579e35
 class CarryState(TemporaryChange):
-    "Let the model carry its state from batch to batch, with a fresh start for each epoch and validation"
+    """Let the model carry its state from batch to batch, with a fresh start for each epoch and
+    validation"""
     def before_fit(self):
         "Set `carry_state`"
         super().before_fit()
@@ -58,10 +59,13 @@ class CarryState(TemporaryChange):
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #19940902
 class ResetRows(TemporaryChange):
-    "Let the model carry its state from batch to batch, in each row until a new document begins, in training and validation separately"
+    """Let the model carry its state from batch to batch, in each row until a new document begins,
+    in training and validation separately"""
     checkpointed = 'rows_state', # what a checkpoint has to hold
     def __init__(self,
-        rows_state=None, # State of the training rows, to go on in the middle of an epoch; `rows_state` of an earlier callback
+        # State of the training rows, to go on in the middle of an epoch; `rows_state` of an earlier
+        # callback
+        rows_state=None,
     ):
         super().__init__()
         self.rows_state,self.validation = rows_state,ExitStack()
@@ -89,6 +93,7 @@ class ResetRows(TemporaryChange):
         "Back to the training rows"
         self.validation.close()
 
+# %% ../../nbs/50_training/02_callbacks.ipynb #8a9b3923
 @contextmanager
 def _changed(model, **values):
     "Give attributes of the model other values inside a `with` block"
@@ -102,11 +107,16 @@ def _changed(model, **values):
 @patch
 def before_batch(self:ResetRows):
     "Take the flags out of the batch, and restart the rows that begin a document"
-    if len(self.xb)!=2: raise ValueError(f'ResetRows expects batches of tokens, flags and targets, and these have {len(self.xb)+len(self.yb)} parts: use a `DocumentDL` with resets=True')
+    if len(self.xb)!=2:
+        raise ValueError('ResetRows expects batches of tokens, flags and targets, and these have '
+                         f'{len(self.xb)+len(self.yb)} parts: use a `DocumentDL` with resets=True')
     ids,rows = self.xb
     self.learn.xb = (ids,)
     if rows.all(): self.model.reset()
-    elif self.model.state is None: raise ValueError(f'{int((~rows).sum())} rows go on in the middle of a document, and there is no state: give ResetRows the `rows_state` of the callback that read it so far, or begin at the start of an epoch')
+    elif self.model.state is None:
+        raise ValueError(f'{int((~rows).sum())} rows go on in the middle of a document, and there '
+                         'is no state: give ResetRows the `rows_state` of the callback that read '
+                         'it so far, or begin at the start of an epoch')
     elif rows.any(): self.model.state = self.model.restart(self.model.state, rows)
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #ffaae216
@@ -148,11 +158,13 @@ def record(self:Throughput)->dict:
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #fcbec1f9
 class StopOnNonFinite(Callback):
-    "Raise `FloatingPointError` before a loss or gradient that is infinite or not a number reaches the weights"
+    """Raise `FloatingPointError` before a loss or gradient that is infinite or not a number reaches
+    the weights"""
     order,run_valid = 1000,False
     def before_fit(self):
         "Keep out of the learning-rate finder, which looks for such a loss"
-        self.run,self.error = not hasattr(self.learn, 'lr_finder'),None
+        self.run = not hasattr(self.learn, 'lr_finder')
+        self.error = None
 
     def after_loss(self):
         "Look at the loss of a training batch"
@@ -161,15 +173,23 @@ class StopOnNonFinite(Callback):
 
     def before_step(self):
         "Look at the gradients of an update"
-        if get_total_norm([o.grad for o in self.model.parameters() if o.grad is not None]).isfinite(): return
-        bad = [name for name,o in self.model.named_parameters() if o.grad is not None and not o.grad.isfinite().all()]
-        if bad: self._stop(f'the loss is {self.loss.item():.4g}, but the gradient of {bad[0]}{f" and {len(bad)-1} others" if bad[1:] else ""} is infinite or not a number')
+        if get_total_norm([o.grad for o in self.model.parameters()
+                           if o.grad is not None]).isfinite():
+            return
+        bad = [name for name,o in self.model.named_parameters() if o.grad is not None
+               and not o.grad.isfinite().all()]
+        if bad:
+            self._stop(f'the loss is {self.loss.item():.4g}, but the gradient of '
+                       f'{bad[0]}{f" and {len(bad)-1} others" if bad[1:] else ""} is infinite or '
+                       'not a number')
 
     def _stop(self, what):
         saved = getattr(getattr(self.learn, 'checkpoint', None), 'newest', None)
         self.error = (f'{what} in epoch {self.epoch}, training step {self.train_iter}, '
-                      f'at learning rate {self.opt.hypers[-1]["lr"]:.3g}; the weights are still those after the last step with a finite '
-                      f'loss and gradient. Lower the learning rate, or look at the batch in `learn.xb`' + (f'. The last checkpoint is {saved}' if saved else ''))
+                      f'at learning rate {self.opt.hypers[-1]["lr"]:.3g}; the weights are still '
+                      'those after the last step with a finite '
+                      'loss and gradient. Lower the learning rate, or look at the batch in '
+                      '`learn.xb`' + (f'. The last checkpoint is {saved}' if saved else ''))
         raise CancelFitException
 
     def after_fit(self):
@@ -211,16 +231,25 @@ class ChunkedLoss(TemporaryChange):
     def before_fit(self):
         "Refuse a model or a loss for which slices would not give the same"
         super().before_fit()
-        out,loss = getattr(self.model, 'out', None),getattr(self.loss_func, 'func', self.loss_func)
-        if not isinstance(out, nn.Linear): raise ValueError(f'ChunkedLoss: a {type(self.model).__name__} has no linear output layer `out`')
-        if not isinstance(loss, nn.CrossEntropyLoss) or loss.weight is not None or loss.label_smoothing or loss.reduction!='mean':
-            raise ValueError(f'ChunkedLoss computes a plain mean cross-entropy, and the loss function is {self.loss_func}: use CrossEntropyLossFlat without weights or label smoothing')
-        if getattr(getattr(self.learn, 'recorder', None), 'train_metrics', False): raise ValueError('ChunkedLoss: there are no logits in training for which metrics could be computed; use train_metrics=False')
+        out = getattr(self.model, 'out', None)
+        loss = getattr(self.loss_func, 'func', self.loss_func)
+        if not isinstance(out, nn.Linear):
+            raise ValueError(f'ChunkedLoss: a {type(self.model).__name__} has no linear output '
+                             'layer `out`')
+        if (not isinstance(loss, nn.CrossEntropyLoss) or loss.weight is not None
+            or loss.label_smoothing or loss.reduction!='mean'):
+            raise ValueError('ChunkedLoss computes a plain mean cross-entropy, and the loss '
+                             f'function is {self.loss_func}: use CrossEntropyLossFlat without '
+                             'weights or label smoothing')
+        if getattr(getattr(self.learn, 'recorder', None), 'train_metrics', False):
+            raise ValueError('ChunkedLoss: there are no logits in training for which metrics '
+                             'could be computed; use train_metrics=False')
         self.output_layer,self.ignore_index = out,loss.ignore_index
 
     def sliced_loss(self, x, y):
         "The loss from the input of the output layer"
-        return chunked_cross_entropy(x, y, self.output_layer.weight, self.output_layer.bias, ignore_index=self.ignore_index, chunk_size=self.chunk_size)
+        return chunked_cross_entropy(x, y, self.output_layer.weight, self.output_layer.bias,
+                                     ignore_index=self.ignore_index, chunk_size=self.chunk_size)
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #a24d66cc
 @patch
@@ -228,7 +257,8 @@ def before_train(self:ChunkedLoss):
     "Bypass the output layer, and let the loss function apply it"
     self.output_layer.forward = lambda x: x
     self.stack.callback(delattr, self.output_layer, 'forward')
-    self.stack.enter_context(contextmanager(replacing_yield)(self.learn, 'loss_func', self.sliced_loss))
+    self.stack.enter_context(contextmanager(replacing_yield)(self.learn, 'loss_func',
+                                                             self.sliced_loss))
 
 @patch
 def after_train(self:ChunkedLoss):
@@ -268,7 +298,8 @@ class PeakMemory(Callback):
     run_valid,checkpointed = False,('nbytes',)
     def before_fit(self):
         "Start anew"
-        self.on_gpu,self.nbytes = self.dls.device.type=='cuda',None
+        self.on_gpu = self.dls.device.type=='cuda'
+        self.nbytes = None
         if self.on_gpu: torch.cuda.reset_peak_memory_stats(self.dls.device)
 
     def look(self):
@@ -291,8 +322,10 @@ def recurrence(
     "Gates, decays and angles"
     layers = [layer for layer in model.modules() if isinstance(getattr(layer, 'rem', None), REM)]
     values = [(layer.mu.sigmoid(),*layer.rem.eigenvalues()[:2]) for layer in layers]
-    return [dict(gate=mu.tolist(), decay=decay.tolist(), theta=theta.tolist()) for mu,decay,theta in values]
+    return [dict(gate=mu.tolist(), decay=decay.tolist(), theta=theta.tolist()) for mu,decay,
+            theta in values]
 
+# %% ../../nbs/50_training/02_callbacks.ipynb #49ccd500
 class GateRecord(Callback):
     "Note gates, decays and angles before the first update, during training, and after the last"
     run_valid,checkpointed = False,('rows',)

@@ -23,7 +23,8 @@ from fastcore.basics import patch
 from ..core import check_int,check_writable,state_to
 from .callbacks import TemporaryChange
 from .processes import from_first,gather_all,process_number,several_processes
-from .snapshots import list_checkpoints,read_checkpoint,remove_left_over,write_checkpoint
+from .snapshots import (
+    list_checkpoints,read_checkpoint,remove_left_over,write_checkpoint)
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #c7ab25d4
 def _generators(model):
@@ -35,14 +36,17 @@ def random_states(
 )->dict:
     "States of all generators of random numbers, but for those of loaders"
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return dict(python=random.getstate(), numpy=np.random.get_state(), torch=torch.get_rng_state(), cuda=cuda, model=[g.get_state() for g in _generators(model)])
+    return dict(python=random.getstate(), numpy=np.random.get_state(), torch=torch.get_rng_state(),
+                cuda=cuda, model=[g.get_state() for g in _generators(model)])
 
 def set_random_states(
     model, # As for `random_states`
     states:dict, # From `random_states`
 ):
     "Put all generators back"
-    random.setstate(states['python']); np.random.set_state(states['numpy']); torch.set_rng_state(states['torch'])
+    random.setstate(states['python'])
+    np.random.set_state(states['numpy'])
+    torch.set_rng_state(states['torch'])
     if len(states['cuda'])==torch.cuda.device_count(): torch.cuda.set_rng_state_all(states['cuda'])
     for g,state in zip(_generators(model), states['model']): g.set_state(state)
 
@@ -50,8 +54,10 @@ def set_random_states(
 def _goes_on(dl): return getattr(dl, 'epochs_go_on', False)
 
 def loader_states(dls)->list: # One dict a loader
-    "What the loaders' orders depend on: their generators, and the epochs that they have counted; or what they say themselves"
-    return [dl.state_dict() if _goes_on(dl) else dict(rng=dl.rng.getstate(), epoch=getattr(dl, 'epoch', None)) for dl in dls]
+    """What the loaders' orders depend on: their generators, and the epochs that they have counted;
+    or what they say themselves"""
+    return [dl.state_dict() if _goes_on(dl)
+            else dict(rng=dl.rng.getstate(), epoch=getattr(dl, 'epoch', None)) for dl in dls]
 
 def set_loader_states(dls, states):
     "Put all loaders back"
@@ -60,6 +66,7 @@ def set_loader_states(dls, states):
         dl.rng.setstate(state['rng'])
         if state['epoch'] is not None: dl.epoch = state['epoch']
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #bc29f7be
 @contextmanager
 def starting_at(
     dl, # A loader
@@ -72,7 +79,8 @@ def starting_at(
     def sample():
         samples = list(original())
         ready()
-        return islice(samples, batch*(1 if len(samples)==len(dl) else dl.bs), None) # documents are sampled by steps, all else by items
+        # documents are sampled by steps, all else by items
+        return islice(samples, batch*(1 if len(samples)==len(dl) else dl.bs), None)
     dl.sample = sample
     try: yield
     finally: del dl.sample
@@ -83,45 +91,64 @@ def _gradients(model):
     return [o.grad if o.grad is None or o.grad.any() else True for o in model.parameters()]
 
 def _set_gradients(model, grads):
-    for o,g in zip(model.parameters(), grads): o.grad = None if g is None else torch.zeros_like(o) if g is True else g.to(o.device)
+    for o,g in zip(model.parameters(), grads):
+        o.grad = None if g is None else torch.zeros_like(o) if g is True else g.to(o.device)
 
 def _optimizer_state(opt):
     "Moments and hyper-parameters of fastai's optimiser"
-    return dict(state=[dict(opt.state[o]) for o,*_ in opt.all_params()], hypers=[dict(o) for o in opt.hypers])
+    return dict(state=[dict(opt.state[o]) for o,*_ in opt.all_params()],
+                hypers=[dict(o) for o in opt.hypers])
 
 def _set_optimizer_state(opt, saved):
-    for (o,*_),state in zip(opt.all_params(), saved['state']): opt.state[o] = {k: v.to(o.device) if isinstance(v, torch.Tensor) else v for k,v in state.items()}
+    for (o,*_),state in zip(opt.all_params(), saved['state']):
+        opt.state[o] = {k: v.to(o.device) if isinstance(v, torch.Tensor) else v for k,
+                        v in state.items()}
     for own,hypers in zip(opt.hypers, saved['hypers']): own.update(hypers)
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #a42597a8
-fastai_attributes = dict(Recorder=('lrs','iters','losses','values'), ParamScheduler=('hps',), GradientAccumulation=('count',), TrackerCallback=('best','new_best'),
-                         EarlyStoppingCallback=('best','new_best','wait'), ReduceLROnPlateau=('best','new_best','wait'), WandbCallback=('_wandb_step','_wandb_epoch'), TrainEvalCallback=())
+fastai_attributes = dict(Recorder=('lrs','iters','losses','values'), ParamScheduler=('hps',),
+                         GradientAccumulation=('count',), TrackerCallback=('best','new_best'),
+                         EarlyStoppingCallback=('best','new_best','wait'),
+                         ReduceLROnPlateau=('best','new_best','wait'),
+                         WandbCallback=('_wandb_step','_wandb_epoch'), TrainEvalCallback=())
 
 def checkpointed_attributes(
     cb, # A callback
 )->tuple: # Names of attributes; None if the callback says nothing and is not known
     "What a callback wants to be saved"
     own = getattr(type(cb), 'checkpointed', None)
-    return own if own is not None else next((fastai_attributes[o.__name__] for o in type(cb).__mro__ if o.__name__ in fastai_attributes), None)
+    if own is not None: return own
+    known = (fastai_attributes[o.__name__]
+             for o in type(cb).__mro__ if o.__name__ in fastai_attributes)
+    return next(known, None)
 
 def _callback_states(learn):
     "Attributes of all callbacks, by the callbacks' names"
-    return {cb.name: {o: getattr(cb, o) for o in checkpointed_attributes(cb) or () if hasattr(cb, o)} for cb in learn.cbs}
+    return {cb.name: {o: getattr(cb, o)
+                      for o in checkpointed_attributes(cb) or () if hasattr(cb, o)}
+                      for cb in learn.cbs}
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #663e38ec
 def _visible(cb):
     "What can be seen of a callback that does not say what it remembers"
-    return {k: v if isinstance(v, (int,float,str)) else len(v) for k,v in vars(cb).items() if k!='learn' and isinstance(v, (int,float,str,list,dict))}
+    return {k: v if isinstance(v, (int,float,str)) else len(v) for k,
+            v in vars(cb).items() if k!='learn' and isinstance(v, (int,float,str,list,dict))}
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #5ca62a58
 def _update(sha, o):
     "Feed an item of a data set to a checksum"
-    if isinstance(o, torch.Tensor): sha.update(repr((o.dtype,tuple(o.shape))).encode()); sha.update(o.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    if isinstance(o, torch.Tensor):
+        sha.update(repr((o.dtype,tuple(o.shape))).encode())
+        sha.update(o.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
     elif isinstance(o, np.ndarray): _update(sha, torch.from_numpy(o))
     elif isinstance(o, (tuple,list)): [_update(sha, v) for v in o]
     elif isinstance(o, (range,int,float,str,bytes,type(None))): sha.update(repr(o).encode())
-    elif isinstance(getattr(o, 'data', None), bytes): sha.update(o.name.encode()); sha.update(o.data) # a document
+    elif isinstance(getattr(o, 'data', None), bytes):
+        sha.update(o.name.encode())
+        sha.update(o.data) # a document
     else: sha.update(type(o).__qualname__.encode())
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #c4e34d94
 def data_fingerprint(
     dl, # A loader with an indexed data set
     n:int=64, # How many items to look at in a data set that has more, evenly spread over it
@@ -130,13 +157,15 @@ def data_fingerprint(
     data,sha = dl.dataset,hashlib.sha256()
     if isinstance(data, range) or len(data)<=n: n = len(data)
     sha.update(str(len(data)).encode())
-    state = random.getstate(),np.random.get_state(),torch.get_rng_state() # items may be drawn at random
+    # items may be drawn at random
+    state = random.getstate(),np.random.get_state(),torch.get_rng_state()
     for i in range(n if not isinstance(data, range) else 0): _update(sha, data[i*len(data)//n])
     random.setstate(state[0]); np.random.set_state(state[1]); torch.set_rng_state(state[2])
     return sha.hexdigest()[:16]
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #a9898e36
-_settings = 'bs','seq_len','length','vocab_sz','seed','shuffle','varied','drop_last' # Attributes of a loader that decide about its batches
+# Attributes of a loader that decide about its batches
+_settings = 'bs','seq_len','length','vocab_sz','seed','shuffle','varied','drop_last'
 
 def run_facts(
     learn, # Ready to train
@@ -144,12 +173,17 @@ def run_facts(
 )->dict: # Name -> what can be written as JSON
     "What must be the same for a run to go on"
     train = learn.dls.train
-    facts = {'epochs': learn.n_epoch, 'batches of an epoch': len(train), 'processes': max(1, num_distrib()), 'model': type(learn.model).__name__,
+    facts = {'epochs': learn.n_epoch, 'batches of an epoch': len(train),
+             'processes': max(1, num_distrib()), 'model': type(learn.model).__name__,
              'parameters': {name: list(o.shape) for name,o in learn.model.named_parameters()},
-             'training data': data_fingerprint(train), 'validation data': data_fingerprint(learn.dls.valid)}
-    facts |= {f'loader: {o}': getattr(train, o) for o in _settings if isinstance(getattr(train, o, None), (int,float,str,bool))}
-    return json.loads(json.dumps(facts | {f'setting: {k}': v for k,v in config.items()}, default=str))
+             'training data': data_fingerprint(train),
+             'validation data': data_fingerprint(learn.dls.valid)}
+    facts |= {f'loader: {o}': getattr(train, o)
+              for o in _settings if isinstance(getattr(train, o, None), (int,float,str,bool))}
+    return json.loads(json.dumps(facts | {f'setting: {k}': v for k,v in config.items()},
+                                 default=str))
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #c7a33f46
 def differences(
     saved:dict, # `run_facts` of the checkpoint
     own:dict, # `run_facts` of the run
@@ -160,7 +194,8 @@ def differences(
     result = []
     for k in dict.fromkeys([*saved, *own]):
         a,b = saved.get(k),own.get(k)
-        if isinstance(a, dict) and isinstance(b, dict): result += [f'{k[:-1]} {o}' for o in differences(a, b, there, here)]
+        if isinstance(a, dict) and isinstance(b, dict):
+            result += [f'{k[:-1]} {o}' for o in differences(a, b, there, here)]
         elif k not in own: result.append(f'{k} is {a!r} {there}, and there is none {here}')
         elif k not in saved: result.append(f'{k} is {b!r} {here}, and there is none {there}')
         elif a!=b: result.append(f'{k} is {a!r} {there} and {b!r} {here}')
@@ -173,6 +208,7 @@ class Stopped(KeyboardInterrupt):
         super().__init__(message)
         self.code = 128+signum # exit status, as shells have it
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #47cc0409
 class Checkpoint(TemporaryChange):
     "Save the state of training now and then and on SIGTERM and Ctrl-C, and go on from there"
     order,checkpointed = 2000,()
@@ -182,11 +218,20 @@ class Checkpoint(TemporaryChange):
         every_steps:int=0, # Training steps between two of them; 0 for none by steps
         keep:int=2, # How many of the newest to keep
         resume:bool=True, # Go on from the newest? False refuses a folder that has any
-        config:dict=None, # Settings that must be the same to go on, besides data, model and schedule
+        # Settings that must be the same to go on, besides data, model and schedule
+        config:dict=None,
     ):
-        if not every_seconds>=0: raise ValueError(f'every_seconds={every_seconds!r}: expected a number of seconds, or 0 for none by time')
-        self.folder,self.every_seconds,self.every_steps = Path(folder),every_seconds,check_int('every_steps', every_steps, 0)
-        self.keep,self.resume,self.config,self.stop,self.newest = check_int('keep', keep),resume,dict(config or {}),None,None
+        if not every_seconds>=0:
+            raise ValueError(f'every_seconds={every_seconds!r}: expected a number of seconds, or '
+                             '0 for none by time')
+        self.folder = Path(folder)
+        self.every_seconds = every_seconds
+        self.every_steps = check_int('every_steps', every_steps, 0)
+        self.keep = check_int('keep', keep)
+        self.resume = resume
+        self.config = dict(config or {})
+        self.stop = None
+        self.newest = None
         super().__init__()
 
     def __setattr__(self, name, value):
@@ -217,12 +262,16 @@ def _tidy(self:Checkpoint):
     "Leave no empty folder behind"
     with suppress(OSError): self.folder.rmdir()
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #fdef519d
 @patch
 def _begin(self:Checkpoint):
     "Check that this run can be saved, look for a checkpoint, and listen to signals"
     learn = self.learn
     self.stop,self.newest,self.found,self.cost = None,None,None,0.
-    if learn.dls.train.fake_l.num_workers: raise ValueError(f'Checkpoint: the training loader has num_workers={learn.dls.train.fake_l.num_workers}, and other processes run ahead of the position in the data; use num_workers=0')
+    if learn.dls.train.fake_l.num_workers:
+        raise ValueError('Checkpoint: the training loader has '
+                         f'num_workers={learn.dls.train.fake_l.num_workers}, and other processes '
+                         'run ahead of the position in the data; use num_workers=0')
     check_writable(self.folder)
     if not process_number(): remove_left_over(self.folder)
     self.stack.callback(self._tidy)
@@ -235,14 +284,17 @@ def _begin(self:Checkpoint):
     learn.all_batches = self._batches
     self.stack.callback(vars(learn).pop, 'all_batches', None)
     if threading.current_thread() is threading.main_thread():
-        for o in (signal.SIGINT,signal.SIGTERM): self.stack.callback(signal.signal, o, signal.signal(o, self._on_signal))
+        for o in (signal.SIGINT,signal.SIGTERM):
+            self.stack.callback(signal.signal, o, signal.signal(o, self._on_signal))
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #2d3e0b08
 def _check_processes(facts):
     "Refuse processes that would train different things"
     first,*others = gather_all(facts)
     for i,other in enumerate(others, 1):
-        if found := differences(first, other, 'in process 0', f'in process {i}'): raise ValueError(f'the processes do not train the same: {"; ".join(found)}. Start all of them with the same settings and data')
+        if found := differences(first, other, 'in process 0', f'in process {i}'):
+            raise ValueError(f'the processes do not train the same: {"; ".join(found)}. Start all '
+                             'of them with the same settings and data')
 
 @patch
 def _agree(self:Checkpoint, due):
@@ -255,33 +307,48 @@ def _agree(self:Checkpoint, due):
     return bool(due or self.stop)
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #d5ce6716
-_parts = dict(facts=dict, epoch=int, iteration=int, train_iter=int, pct_train=(int,float), start=dict, weights=dict, optimizer=dict, smooth_loss=dict,
-              random=dict, position=list, callbacks=dict, metrics=list, others=list) # What a checkpoint holds, with more
+_parts = dict(facts=dict, epoch=int, iteration=int, train_iter=int, pct_train=(int,float),
+              start=dict, weights=dict, optimizer=dict, smooth_loss=dict,
+              # What a checkpoint holds, with more
+              random=dict, position=list, callbacks=dict, metrics=list, others=list)
 
 def _check_tree(tree, path):
     "The tree of a checkpoint, or `ValueError` if it is another one"
-    if not isinstance(tree, dict): raise ValueError(f'{path} holds a {type(tree).__name__}, not the state of a training')
+    if not isinstance(tree, dict):
+        raise ValueError(f'{path} holds a {type(tree).__name__}, not the state of a training')
     for name,kind in _parts.items():
-        if not isinstance(tree.get(name), kind): raise ValueError(f'{path} holds no state of a training: its {name!r} is {tree.get(name)!r:.60}')
+        if not isinstance(tree.get(name), kind):
+            raise ValueError(f'{path} holds no state of a training: its {name!r} is '
+                             f'{tree.get(name)!r:.60}')
     return tree
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #8a349ffe
 @patch
 def _find(self:Checkpoint):
     "Read the newest whole checkpoint, with its path; None if there never was one"
-    paths,reasons = list_checkpoints(self.folder),[]
-    if paths and not self.resume: raise ValueError(f'{self.folder} has checkpoints of a run that was not finished: go on with resume, or remove the folder to start anew')
+    paths = list_checkpoints(self.folder)
+    reasons = []
+    if paths and not self.resume:
+        raise ValueError(f'{self.folder} has checkpoints of a run that was not finished: go on '
+                         'with resume, or remove the folder to start anew')
     for path in reversed(paths):
         try: saved = _check_tree(read_checkpoint(path), path)
         except ValueError as e:
             reasons.append(str(e))
             continue
         other = differences(saved['facts'], self.facts)
-        if other: raise ValueError(f'{path} belongs to another run: {"; ".join(other)}. Use the settings and the data of that run, or another folder')
+        if other:
+            raise ValueError(f'{path} belongs to another run: {"; ".join(other)}. Use the '
+                             'settings and the data of that run, or another folder')
         for reason in reasons: print(f'refused: {reason}', flush=True)
-        for damaged in paths[paths.index(path)+1:]: os.replace(damaged, damaged.with_name(f'damaged-{damaged.name}-{time.time_ns()}'))
-        print(f'going on from {path}: epoch {saved["epoch"]}, step {saved["train_iter"]}', flush=True)
+        for damaged in paths[paths.index(path)+1:]:
+            os.replace(damaged, damaged.with_name(f'damaged-{damaged.name}-{time.time_ns()}'))
+        print(f'going on from {path}: epoch {saved["epoch"]}, step {saved["train_iter"]}',
+              flush=True)
         return saved,path
-    if reasons: raise ValueError(f'no checkpoint in {self.folder} can be used: {"; ".join(reasons)}. Remove the folder to start anew')
+    if reasons:
+        raise ValueError(f'no checkpoint in {self.folder} can be used: {"; ".join(reasons)}. '
+                         'Remove the folder to start anew')
     return None,None
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #8d670d47
@@ -304,8 +371,10 @@ def _batches(self:Checkpoint):
 @patch
 def _mark(self:Checkpoint):
     "Note the beginning of an epoch"
-    self.start = dict(random=random_states(self.learn.model), loaders=loader_states(self.learn.dls.loaders))
+    self.start = dict(random=random_states(self.learn.model),
+                      loaders=loader_states(self.learn.dls.loaders))
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #08f31cf2
 @patch
 def _rewind(self:Checkpoint):
     "Go back to the beginning of the epoch of the checkpoint"
@@ -316,20 +385,31 @@ def _rewind(self:Checkpoint):
 @patch
 def _after_step(self:Checkpoint, iteration):
     "Save if it is time to, and leave if that was asked for"
-    learn,passed = self.learn,time.perf_counter()-self.saved_at
-    due = not process_number() and self.every_seconds and passed>=max(self.every_seconds, 50*self.cost) # the clock of the first process
-    if self._agree(bool(due or (self.every_steps and iteration and learn.train_iter%self.every_steps==0))): self._save(learn.epoch, iteration)
+    learn = self.learn
+    passed = time.perf_counter()-self.saved_at
+    # the clock of the first process
+    due = not process_number() and self.every_seconds and passed>=max(self.every_seconds,
+                                                                      50*self.cost)
+    if self._agree(bool(due or (self.every_steps and iteration and learn.train_iter%self.every_steps
+                                ==0))):
+        self._save(learn.epoch, iteration)
     if self.stop: self._leave()
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #2ccec661
 @patch
 def _tree(self:Checkpoint, epoch, iteration):
-    "Everything that training remembers; in the first of several processes with what the others have of their own"
+    """Everything that training remembers; in the first of several processes with what the others
+    have of their own"""
     learn,rec = self.learn,self.learn.recorder
-    metrics = [{k: v for k,v in vars(o).items() if isinstance(v, (int,float,torch.Tensor))} for o in learn.metrics] if rec.train_metrics else []
-    own = dict(start=self.start, random=random_states(learn.model), gradients=_gradients(learn.model), state=getattr(learn.model, 'state', None), callbacks=_callback_states(learn), metrics=metrics)
-    common = dict(facts=self.facts, epoch=epoch, iteration=iteration, train_iter=learn.train_iter, pct_train=learn.pct_train, position=loader_states([learn.dls.train]),
-                  weights=learn.model.state_dict(), optimizer=_optimizer_state(learn.opt), smooth_loss=dict(count=rec.smooth_loss.count, val=rec.smooth_loss.val))
+    metrics = [{k: v for k,v in vars(o).items() if isinstance(v, (int,float,torch.Tensor))}
+               for o in learn.metrics] if rec.train_metrics else []
+    own = dict(start=self.start, random=random_states(learn.model),
+               gradients=_gradients(learn.model), state=getattr(learn.model, 'state', None),
+               callbacks=_callback_states(learn), metrics=metrics)
+    common = dict(facts=self.facts, epoch=epoch, iteration=iteration, train_iter=learn.train_iter,
+                  pct_train=learn.pct_train, position=loader_states([learn.dls.train]),
+                  weights=learn.model.state_dict(), optimizer=_optimizer_state(learn.opt),
+                  smooth_loss=dict(count=rec.smooth_loss.count, val=rec.smooth_loss.val))
     return common | own | dict(others=gather_all(own)[1:])
 
 @contextmanager
@@ -337,8 +417,10 @@ def _forged(path):
     "Errors of putting things back as a `ValueError` that names the checkpoint"
     try: yield
     except (LookupError,TypeError,AttributeError,ValueError,RuntimeError) as e:
-        raise ValueError(f'{path} does not fit this training, though it says so: it was changed ({type(e).__name__}: {e})') from e
+        raise ValueError(f'{path} does not fit this training, though it says so: it was changed '
+                         f'({type(e).__name__}: {e})') from e
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #ee40a750
 @patch
 def _restore(self:Checkpoint):
     "Put everything back, or raise `ValueError` for what does not fit"
@@ -366,29 +448,50 @@ def _put_back(self:Checkpoint):
 @patch
 def _save(self:Checkpoint, epoch, iteration):
     "Write a checkpoint, or warn"
-    start,step = time.perf_counter(),self.learn.train_iter
-    changed = [f'{cb.name} ({", ".join(k for k,v in _visible(cb).items() if self.silent[cb.name].get(k)!=v)})' for cb in self.learn.cbs if cb.name in self.silent and _visible(cb)!=self.silent[cb.name]]
-    if changed: warnings.warn(f'the checkpoints do not hold what these callbacks remember: {"; ".join(changed)}. Let their class name the attributes in `checkpointed`'); self.silent = {}
+    start = time.perf_counter()
+    step = self.learn.train_iter
+    changed = []
+    for cb in self.learn.cbs:
+        before = self.silent.get(cb.name)
+        now = _visible(cb)
+        if before is None or now==before: continue
+        names = ', '.join(name for name,v in now.items() if before.get(name)!=v)
+        changed.append(f'{cb.name} ({names})')
+    if changed:
+        warnings.warn('the checkpoints do not hold what these callbacks remember: '
+                      f'{"; ".join(changed)}. Let their class name the attributes in '
+                      '`checkpointed`')
+        self.silent = {}
     self.failed,tree = None,self._tree(epoch, iteration)
     if process_number(): return
     try: self.newest = write_checkpoint(self.folder, step, tree, self.keep)
     except OSError as e:
-        self.failed = f'the checkpoint of step {step} could not be written to {self.folder} ({e.strerror or e}); the last one is {self.newest and self.newest.name}'
+        self.failed = (f'the checkpoint of step {step} could not be written to {self.folder} '
+                       f'({e.strerror or e}); the last one is {self.newest and self.newest.name}')
         warnings.warn(self.failed)
     self.saved_at = time.perf_counter()
     self.cost = self.saved_at-start
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #12087c00
 @patch
 def _on_signal(self:Checkpoint, signum, frame):
     "Finish the step first; at the second signal, leave at once"
-    if self.stop and not (several_processes() and time.perf_counter()-self.asked<5): raise Stopped(f'stopped at once; the last checkpoint is {self.newest}', signum)
-    again,self.stop,self.asked = self.stop,signum,time.perf_counter() # Ctrl-C reaches several processes twice, once through their launcher
+    if self.stop and not (several_processes() and time.perf_counter()-self.asked<5):
+        raise Stopped(f'stopped at once; the last checkpoint is {self.newest}', signum)
+    again = self.stop
+    self.stop = signum
+    # Ctrl-C reaches several processes twice, once through their launcher
+    self.asked = time.perf_counter()
     if again or process_number(): return
-    try: print(f'\n{signal.Signals(signum).name}: finishing this step, or this validation, and saving; once more to stop at once', file=sys.stderr, flush=True)
+    try: print(f'\n{signal.Signals(signum).name}: finishing this step, or this validation, and '
+               'saving; once more to stop at once', file=sys.stderr, flush=True)
     except RuntimeError: pass # the signal came in the middle of another print
 
 @patch
 def _leave(self:Checkpoint):
     "Stop training"
-    step,name = self.learn.train_iter,signal.Signals(self.stop).name
-    raise Stopped(f'stopped by {name} after step {step}. ' + (self.failed or f'Saved {self.newest}; run the same again with resume to go on'), self.stop)
+    step = self.learn.train_iter
+    name = signal.Signals(self.stop).name
+    raise Stopped(f'stopped by {name} after step {step}. '
+                  + (self.failed or f'Saved {self.newest}; run the same again with resume to go '
+                                    'on'), self.stop)

@@ -48,19 +48,27 @@ def gpt2_learner(
     **kwargs, # Passed on to `lm_learner`
 ): # `Learner`
     "Make a `Learner` for a GPT-2 with memory, or raise `ValueError` if nothing could be learned"
-    if frozen and not list(model.rec.parameters()): raise ValueError(f'a frozen base and kind={model.kind!r} leave nothing to train: use frozen=False')
+    if frozen and not list(model.rec.parameters()):
+        raise ValueError(f'a frozen base and kind={model.kind!r} leave nothing to train: use '
+                         'frozen=False')
     seq_len = check_int('seq_len of the loader', dls.train.seq_len)
     if model.rec.carries and seq_len<=model.window:
-        raise ValueError(f'seq_len={seq_len} is one window of {model.window} a step: what {model.kind!r} writes would never be read while its gradient is known; use at least {2*model.window}')
-    if seq_len%model.window: raise ValueError(f'seq_len={seq_len}: expected a multiple of the window of {model.window}, at whose ends the state is carried on')
+        raise ValueError(f'seq_len={seq_len} is one window of {model.window} a step: what '
+                         f'{model.kind!r} writes would never be read while its gradient is known; '
+                         f'use at least {2*model.window}')
+    if seq_len%model.window:
+        raise ValueError(f'seq_len={seq_len}: expected a multiple of the window of '
+                         f'{model.window}, at whose ends the state is carried on')
     more = [] if cbs is None else list(cbs) if isinstance(cbs, (list,tuple)) else [cbs]
-    learn = lm_learner(dls, model, lr, carry=True, cbs=[NoDecayOfGates(),GradientClip(clip),*more], splitter=gpt2_groups, train_bn=False, **kwargs)
+    learn = lm_learner(dls, model, lr, carry=True, cbs=[NoDecayOfGates(),GradientClip(clip),*more],
+                       splitter=gpt2_groups, train_bn=False, **kwargs)
     learn.freeze() if frozen else learn.unfreeze()
     return learn
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #7ea9f351
 class DrawnDL(TfmdDL):
-    "Batches that a function draws, as many as there are items for, in the order in which a plain loop would draw them"
+    """Batches that a function draws, as many as there are items for, in the order in which a plain
+    loop would draw them"""
     def __init__(self,
         dataset:range, # Item numbers; only how many there are matters
         draw, # `n -> batch`: a tuple of tensors with n rows
@@ -81,6 +89,7 @@ def sample(self:DrawnDL):
     torch.set_rng_state(self.random)
     return super(DrawnDL, self).sample()
 
+# %% ../../nbs/50_training/12_gpt2.ipynb #8eb4fa86
 @patch
 def create_batches(self:DrawnDL, samps):
     "Draw a batch for every `bs` items"
@@ -94,7 +103,9 @@ def create_item(self:DrawnDL, i):
 # %% ../../nbs/50_training/12_gpt2.ipynb #887c0a2c
 class TorchCycle(Callback):
     "Learning rate and momentum of PyTorch's `OneCycleLR`, in place of those of `fit_one_cycle`"
-    order,run_valid,checkpointed = ParamScheduler.order+1,False,()
+    order = ParamScheduler.order+1
+    run_valid = False
+    checkpointed = ()
     def __init__(self,
         lr:float, # Highest learning rate
         pct_start:float=.3, # Share of the updates in which it rises
@@ -102,7 +113,8 @@ class TorchCycle(Callback):
 
     def before_batch(self):
         "Set the hyper-parameters of this update"
-        steps,i = self.n_epoch*len(self.dls.train),self.train_iter
+        steps = self.n_epoch*len(self.dls.train)
+        i = self.train_iter
         peak = self.pct_start*steps-1
         if i<=peak: first,last,share = self.lr/25,self.lr,i/peak if peak else 1.
         else: first,last,share = self.lr,self.lr/25e4,(i-peak)/max(steps-1-peak, 1e-9)

@@ -19,13 +19,15 @@ class WarnAtFloor(Callback):
         name:str='chance', # What the trivial model is called
         share:float=.5, # After which share of the training to look
     ):
-        if not math.isfinite(floor): raise ValueError(f'floor={floor}: expected the loss of a trivial model')
+        if not math.isfinite(floor):
+            raise ValueError(f'floor={floor}: expected the loss of a trivial model')
         if not 0<share<=1: raise ValueError(f'share={share}: expected a share above 0 and up to 1')
         self.floor,self.trivial,self.share = floor,name,share
 
     def before_fit(self):
         "Keep out of the learning-rate finder"
-        self.run,self.looked = not hasattr(self.learn, 'lr_finder'),False
+        self.run = not hasattr(self.learn, 'lr_finder')
+        self.looked = False
 
     def after_batch(self):
         "Look, when it is time"
@@ -33,5 +35,8 @@ class WarnAtFloor(Callback):
         if self.looked or done<self.share: return
         self.looked = True
         if (loss := float(self.learn.smooth_loss))>=self.floor:
-            warnings.warn(f'after {done:.0%} of the training the loss is {loss:.4f}, and {self.trivial} has {self.floor:.4f}: the model has learned nothing else yet. '
-                          'Look at learning rate, targets and model before you spend the rest of the time')
+            warnings.warn(f'after {done:.0%} of the training the loss is {loss:.4f}, and '
+                          f'{self.trivial} has {self.floor:.4f}: the model has learned nothing '
+                          'else yet. '
+                          'Look at learning rate, targets and model before you spend the rest of '
+                          'the time')

@@ -29,12 +29,15 @@ def lm_learner(
     **kwargs, # Passed on to `Learner`: `wd`, `path`, `opt_func`, ...
 )->Learner:
     "Make a `Learner` for a language model, or raise `ValueError` if model and data do not fit"
-    ours,theirs = getattr(model, 'vocab_sz', None),getattr(dls, 'vocab_sz', None)
+    ours = getattr(model, 'vocab_sz', None)
+    theirs = getattr(dls, 'vocab_sz', None)
     if None not in (ours,theirs) and ours<theirs:
-        raise ValueError(f'the model has vocab_sz={ours}, but the data has {theirs} different tokens: '
+        raise ValueError(f'the model has vocab_sz={ours}, but the data has {theirs} different '
+                         'tokens: '
                          f'build the model with vocab_sz={theirs}')
     if carry and not hasattr(model, 'carry_state'):
-        raise ValueError(f'carry=True: a model of type {type(model).__name__} has no `carry_state` and cannot carry a state')
+        raise ValueError(f'carry=True: a model of type {type(model).__name__} has no '
+                         '`carry_state` and cannot carry a state')
     own = [StopOnNonFinite(), Throughput()] + ([CarryState()] if carry else [])
     more = [] if cbs is None else list(cbs) if isinstance(cbs, (list,tuple)) else [cbs]
     return Learner(dls, model, loss_func=CrossEntropyLossFlat(ignore_index=IGNORE), lr=lr,
@@ -50,7 +53,8 @@ def copy_learner(
     **kwargs, # Passed on to `Learner`
 )->Learner:
     "Make a `Learner` for the copy task, or raise `ValueError` if model and data do not fit"
-    return lm_learner(dls, model, lr, MaskedAccuracy() if metrics is None else metrics, cbs, **kwargs)
+    return lm_learner(dls, model, lr, MaskedAccuracy() if metrics is None else metrics, cbs,
+                      **kwargs)
 
 # %% ../../nbs/50_training/04_learner.ipynb #9fb9b201
 @torch.no_grad()
@@ -61,24 +65,31 @@ def evaluate_bits(
     bs:int=1, # Rows read at once
     carry:bool=False, # Carry the state from one piece to the next?
 )->float: # Bits per byte
-    "Compute the bits per byte of a whole text, each byte but the first predicted once; `ValueError` if it is too short"
+    """Compute the bits per byte of a whole text, each byte but the first predicted once;
+    `ValueError` if it is too short"""
     check_int('seq_len', seq_len); check_int('bs', bs)
     n,needed = len(data)-1,bs if carry else 1
-    if n<needed: raise ValueError(f'a text of {len(data)} bytes is too short: expected at least {needed+1}')
+    if n<needed:
+        raise ValueError(f'a text of {len(data)} bytes is too short: expected at least {needed+1}')
     rows,width = (bs,n//bs) if carry else (n//seq_len,seq_len)
-    body,device,training = rows*width,next(model.parameters()).device,model.training
+    body = rows*width
+    device = next(model.parameters()).device
+    training = model.training
 
     def read(x, y, state):
         logits,state = model.step(x.long().to(device), state)
         return masked_nll(logits, y.long().to(device))[0].item(),state
 
-    x,y = (o[:body].view(rows, width).split(*((seq_len,1) if carry else (bs,0))) for o in (data[:-1],data[1:]))
+    x,y = (o[:body].view(rows, width).split(*((seq_len,1) if carry else (bs,0)))
+           for o in (data[:-1],data[1:]))
     total,state = 0.,None
     model.eval()
     try:
         for xb,yb in zip(x, y) if body else ():
             nll,state = read(xb, yb, state if carry else None)
             total += nll
-        if body<n: total += read(data[None,body:n], data[None,body+1:], select_state(state, [-1]) if carry else None)[0]
+        if body<n:
+            total += read(data[None,body:n], data[None,body+1:],
+                          select_state(state, [-1]) if carry else None)[0]
     finally: model.train(training)
     return total/n/math.log(2)

@@ -25,12 +25,15 @@ from .callbacks import TemporaryChange
 # %% ../../nbs/50_training/09_processes.ipynb #973b68c2
 @contextmanager
 def process_group(
-    device='cpu', # Where the model runs; on cuda, each process of a machine takes the GPU of its number
+    # Where the model runs; on cuda, each process of a machine takes the GPU of its number
+    device='cpu',
 ):
     "Join the processes that were started together, inside a `with` block"
     if num_distrib()<2: yield; return
     missing = [o for o in ('RANK','MASTER_ADDR','MASTER_PORT') if o not in os.environ]
-    if missing: raise ValueError(f'WORLD_SIZE={num_distrib()}, but {", ".join(missing)} is not set: start the processes with torchrun or accelerate launch, or unset WORLD_SIZE')
+    if missing:
+        raise ValueError(f'WORLD_SIZE={num_distrib()}, but {", ".join(missing)} is not set: start '
+                         'the processes with torchrun or accelerate launch, or unset WORLD_SIZE')
     cuda = torch.device(device).type=='cuda'
     if cuda: torch.cuda.set_device(int(os.environ.get('LOCAL_RANK', 0)))
     dist.init_process_group('cpu:gloo,cuda:nccl' if cuda else 'gloo')
@@ -63,6 +66,7 @@ def gather_all(
     dist.all_gather_object(found, o)
     return found
 
+# %% ../../nbs/50_training/09_processes.ipynb #de44f10a
 def from_first(
     f, # Function without arguments
 ):
@@ -86,13 +90,15 @@ def _free_port():
 
 def _forked(f, number, n, port, pipe):
     "Be one of the processes"
-    os.environ.update(RANK=str(number), LOCAL_RANK=str(number), WORLD_SIZE=str(n), MASTER_ADDR='127.0.0.1', MASTER_PORT=str(port))
+    os.environ.update(RANK=str(number), LOCAL_RANK=str(number), WORLD_SIZE=str(n),
+                      MASTER_ADDR='127.0.0.1', MASTER_PORT=str(port))
     torch.set_num_threads(1)
     try:
         with process_group(): answer = f(),None
     except BaseException as e: answer = None,f'{type(e).__name__}: {e}'
     pipe.send_bytes(pickle.dumps(answer)); pipe.close()
 
+# %% ../../nbs/50_training/09_processes.ipynb #8819b66b
 def in_processes(
     f, # Function without arguments, which finds the other processes joined
     n:int=2, # How many processes
@@ -125,14 +131,17 @@ def own_rows(
 # %% ../../nbs/50_training/09_processes.ipynb #46c9edc8
 class Processes(TemporaryChange):
     "Train with a share of every batch in each process, as one process would with the whole batch"
-    order,checkpointed = GradientAccumulation.order+2,() # after the decision about an update, and before clipping
+    order = GradientAccumulation.order+2
+    checkpointed = () # after the decision about an update, and before clipping
     def before_fit(self):
         "Check what cannot be shared, start from equal weights, and deal out the rows"
         super().before_fit()
-        self.number,self.world = process_number(),dist.get_world_size()
+        self.number = process_number()
+        self.world = dist.get_world_size()
         self._check()
         for o in self.model.state_dict().values(): dist.broadcast(o.data, 0)
-        if self.number: torch.manual_seed(torch.initial_seed()+1_000_003*self.number) # other rows get other dropout
+        # other rows get other dropout
+        if self.number: torch.manual_seed(torch.initial_seed()+1_000_003*self.number)
         for dl in self.dls.loaders: self._deal(dl)
 
     def after_loss(self):
@@ -153,8 +162,10 @@ class Processes(TemporaryChange):
     def after_validate(self):
         "Add up what metrics have counted"
         for o in [self.recorder.loss,*self.metrics]:
-            for name,value in zip(_sums(o), sum_all(*(float(getattr(o, k)) for k in _sums(o)))): setattr(o, name, value)
+            for name,value in zip(_sums(o), sum_all(*(float(getattr(o, k)) for k in _sums(o)))):
+                setattr(o, name, value)
 
+# %% ../../nbs/50_training/09_processes.ipynb #fed5cc08
 def _n_targets(y):
     "Number of targets that a mean loss is divided by"
     return y.numel() if y.is_floating_point() else int((y!=IGNORE).sum())
@@ -167,31 +178,54 @@ def _sums(metric):
 @patch
 def _deal(self:Processes, dl):
     "Let a loader give the rows of this process"
-    original,plain = dl.create_batches,type(dl).create_batches is DataLoader.create_batches and not dl.prebatched
+    original = dl.create_batches
+    plain = type(dl).create_batches is DataLoader.create_batches and not dl.prebatched
     def rows(n):
         self.idle = n<=self.number
-        if n%self.world and self.accumulates and dl is self.dls.train: raise ValueError(f'a batch of {n} rows cannot be shared evenly by {self.world} processes, and with accumulated gradients it has to be: choose sizes that give whole batches only')
+        if n%self.world and self.accumulates and dl is self.dls.train:
+            raise ValueError(f'a batch of {n} rows cannot be shared evenly by {self.world} '
+                             'processes, and with accumulated gradients it has to be: choose '
+                             'sizes that give whole batches only')
         return own_rows(n, self.number, self.world)
     def own_items(samples):
-        for items in chunked(samples, dl.bs, dl.drop_last): yield dl.do_batch([dl.do_item(i) for i in items[rows(len(items))]])
+        for items in chunked(samples, dl.bs, dl.drop_last):
+            yield dl.do_batch([dl.do_item(i) for i in items[rows(len(items))]])
     def own_part(samples):
-        for batch in original(samples): share = rows(len(batch[0])); yield tuple(o[share] for o in batch)
-    changes = dict(create_batches=own_items if plain else own_part, to_detach=lambda b, cpu=True, gather=True: to_detach(b, cpu, False))
+        for batch in original(samples):
+            share = rows(len(batch[0]))
+            yield tuple(o[share] for o in batch)
+    changes = dict(create_batches=own_items if plain else own_part, to_detach=lambda b, cpu=True,
+                   gather=True: to_detach(b, cpu, False))
     for name,f in changes.items(): setattr(dl, name, f); self.stack.callback(delattr, dl, name)
 
+# %% ../../nbs/50_training/09_processes.ipynb #10b422ca
 @patch
 def _check(self:Processes):
     "Refuse what would give another result than one process, or none"
-    bs,workers = self.dls.train.bs,self.dls.train.fake_l.num_workers
+    bs = self.dls.train.bs
+    workers = self.dls.train.fake_l.num_workers
     self.accumulates = any(isinstance(o, GradientAccumulation) for o in self.learn.cbs)
-    if bs%self.world: raise ValueError(f'a batch of {bs} rows and {self.world} processes: expected a number of rows that can be divided by {self.world}')
-    if workers: raise ValueError(f'the training loader has num_workers={workers}: the rows are dealt out in this process, use num_workers=0')
+    if bs%self.world:
+        raise ValueError(f'a batch of {bs} rows and {self.world} processes: expected a number of '
+                         f'rows that can be divided by {self.world}')
+    if workers:
+        raise ValueError(f'the training loader has num_workers={workers}: the rows are dealt out '
+                         'in this process, use num_workers=0')
     other = [o.name for o in self.metrics if _sums(o) is None]
-    if other: raise ValueError(f'{", ".join(other)}: a mean over several processes needs the sums behind it; use metrics that name them in `sums`, as MaskedAccuracy and BitsPerToken do')
-    early = [o.name for o in self.learn.cbs if hasattr(type(o), 'before_step') and o.order<self.order and not isinstance(o, GradientAccumulation)]
-    if early: raise ValueError(f'{", ".join(early)}: these callbacks would see gradients before they are added up; give them an `order` above {self.order}')
+    if other:
+        raise ValueError(f'{", ".join(other)}: a mean over several processes needs the sums '
+                         'behind it; use metrics that name them in `sums`, as MaskedAccuracy and '
+                         'BitsPerToken do')
+    early = [o.name for o in self.learn.cbs if hasattr(type(o), 'before_step')
+             and o.order<self.order and not isinstance(o, GradientAccumulation)]
+    if early:
+        raise ValueError(f'{", ".join(early)}: these callbacks would see gradients before they '
+                         f'are added up; give them an `order` above {self.order}')
     others = dict.fromkeys(gather_all(tuple(tuple(o.shape) for o in self.model.parameters())))
-    if len(others)>1: raise ValueError(f'the processes have models of different sizes: start all of them with the same settings')
+    if len(others)>1:
+        raise ValueError('the processes have models of different sizes: start all of them with '
+                         'the same '
+                         'settings')
 
 # %% ../../nbs/50_training/09_processes.ipynb #f99d9fa6
 @contextmanager

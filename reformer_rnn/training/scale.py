@@ -25,7 +25,8 @@ class BFloat16(TemporaryChange):
     order,checkpointed = 10,()
     def before_batch(self):
         "Lower the precision"
-        self.stack.enter_context(torch.autocast(next(self.model.parameters()).device.type, dtype=torch.bfloat16))
+        self.stack.enter_context(torch.autocast(next(self.model.parameters()).device.type,
+                                                dtype=torch.bfloat16))
 
     def after_pred(self):
         "Raise it again for the loss"
@@ -39,9 +40,12 @@ class Recompute(TemporaryChange):
     def before_train(self):
         "Wrap the blocks"
         blocks = getattr(self.model, 'blocks', None)
-        if type(blocks) is not Stack: raise ValueError(f'Recompute: a {type(self.model).__name__} with blocks of type {type(blocks).__name__} has no plain stack of blocks: leave it out')
+        if type(blocks) is not Stack:
+            raise ValueError(f'Recompute: a {type(self.model).__name__} with blocks of type '
+                             f'{type(blocks).__name__} has no plain stack of blocks: leave it out')
         for block in blocks:
-            block.forward = lambda *args, forward=block.forward, **kwargs: checkpoint(forward, *args, use_reentrant=False, **kwargs)
+            block.forward = lambda *args, forward=block.forward, **kwargs: checkpoint(forward,
+                    *args, use_reentrant=False, **kwargs)
             self.stack.callback(delattr, block, 'forward')
 
     def after_train(self):
@@ -53,16 +57,20 @@ class Compiled(TemporaryChange):
     "Run the model through `torch.compile` while it is trained"
     checkpointed = ()
     def __init__(self,
-        backend:str='inductor', # Who makes code from the trace, one of those that `torch.compiler.list_backends` knows
+        # Who makes code from the trace, one of those that `torch.compiler.list_backends` knows
+        backend:str='inductor',
     ):
         super().__init__()
-        self.backend = check_choice('compile', backend, ['eager','aot_eager',*torch.compiler.list_backends()])
+        self.backend = check_choice('compile', backend,
+                                    ['eager','aot_eager',*torch.compiler.list_backends()])
 
     def before_fit(self):
         "Compile, or say what is missing"
         super().before_fit()
-        if self.backend=='inductor' and next(self.model.parameters()).device.type=='cpu' and not any(map(shutil.which, ('c++','g++','clang++','cl'))):
-            raise ValueError('compile=inductor: on a CPU it needs a C++ compiler, and there is none; install one, or leave compile out')
+        if (self.backend=='inductor' and next(self.model.parameters()).device.type=='cpu'
+            and not any(map(shutil.which, ('c++','g++','clang++','cl')))):
+            raise ValueError('compile=inductor: on a CPU it needs a C++ compiler, and there is '
+                             'none; install one, or leave compile out')
         self.model.compile(backend=self.backend)
         self.stack.callback(setattr, self.model, '_compiled_call_impl', None)
 
@@ -71,17 +79,29 @@ class Compiled(TemporaryChange):
 class Scale:
     "Settings for models that are big for the machine"
     bf16:bool = False # Forward pass in bfloat16? Changes the result
-    accumulate:int = 1 # Batches whose gradients are added up before each update; the schedule goes on counting batches
-    recompute:bool = False # Compute the activations of every block again for the gradient, instead of keeping them? Slower by a forward pass
-    compile:str = '' # Backend of torch.compile that runs the model in training, as inductor; empty for none
+    # Batches whose gradients are added up before each update; the schedule goes on counting batches
+    accumulate:int = 1
+    # Compute the activations of every block again for the gradient, instead of keeping them? Slower
+    # by a forward pass
+    recompute:bool = False
+    # Backend of torch.compile that runs the model in training, as inductor; empty for none
+    compile:str = ''
     clip:float = 0. # Largest norm of the gradient; 0 for no clipping
 
+# %% ../../nbs/50_training/06_scale.ipynb #3bc6708c
 @patch
 def callbacks(self:Scale,
     bs:int, # Items of a batch
 )->list:
     "The callbacks that do what is asked for, or `ValueError`"
     n = check_int('accumulate', self.accumulate)
-    if not self.clip>=0: raise ValueError(f'clip={self.clip}: expected a norm above 0, or 0 for no clipping')
+    if not self.clip>=0:
+        raise ValueError(f'clip={self.clip}: expected a norm above 0, or 0 for no clipping')
     own = next(o for o in type(self).__mro__ if 'clip' in get_annotations(o)) is not Scale
-    return [BFloat16()]*self.bf16 + [Recompute()]*self.recompute + ([Compiled(self.compile)] if self.compile else []) + ([GradientAccumulation(n*bs)] if n>1 else []) + ([GradientClip(self.clip)] if self.clip and not own else [])
+    cbs = []
+    if self.bf16: cbs.append(BFloat16())
+    if self.recompute: cbs.append(Recompute())
+    if self.compile: cbs.append(Compiled(self.compile))
+    if n>1: cbs.append(GradientAccumulation(n*bs))
+    if self.clip and not own: cbs.append(GradientClip(self.clip))
+    return cbs

@@ -14,7 +14,8 @@ from fastai.callback.schedule import ParamScheduler
 # %% ../../nbs/50_training/03_schedules.ipynb #f6242a95
 class StepSchedule(Callback):
     "Hold the learning rate, and divide it by ten after a share of the training"
-    order,run_valid = ParamScheduler.order+1,False
+    order = ParamScheduler.order+1
+    run_valid = False
     def __init__(self,
         lr:float, # Learning rate at the start
         drop_at:float=.3, # Share of the training after which it is a tenth; 1 for never
@@ -28,7 +29,8 @@ class StepSchedule(Callback):
 # %% ../../nbs/50_training/03_schedules.ipynb #978aaaf1
 class HalveEveryEpoch(Callback):
     "Halve the learning rate after every epoch"
-    order,run_valid = ParamScheduler.order+1,False
+    order = ParamScheduler.order+1
+    run_valid = False
     def __init__(self,
         lr:float, # Learning rate of the first epoch
     ): self.lr = lr

@@ -23,8 +23,11 @@ def _numbers(o):
     "One tensor for a long list of floats or of tensors with one number; None for other lists"
     if len(o)<8: return None
     if all(type(v) is float for v in o): return 'floats',torch.tensor(o, dtype=torch.float64)
-    if all(isinstance(v, torch.Tensor) and v.ndim==0 and v.dtype==getattr(o[0], 'dtype', None) for v in o): return 'stack',torch.stack([v.detach().as_subclass(torch.Tensor).cpu() for v in o])
+    if all(isinstance(v, torch.Tensor) and v.ndim==0 and v.dtype==getattr(o[0], 'dtype', None)
+           for v in o):
+        return 'stack',torch.stack([v.detach().as_subclass(torch.Tensor).cpu() for v in o])
 
+# %% ../../nbs/50_training/07_snapshots.ipynb #245936ac
 def pack(
     o, # None, numbers, strings, tensors, arrays, and tuples, named tuples, lists and dicts of these
     tensors:dict, # Receives the tensors
@@ -33,24 +36,32 @@ def pack(
     def put(kind, t): tensors[name := f't{len(tensors)}'] = t; return {kind: name}
     if isinstance(o, np.generic): o = o.item()
     if o is None or isinstance(o, (bool,int,float,str)): return o
-    if isinstance(o, torch.Tensor): return put('tensor', o.detach().as_subclass(torch.Tensor)) # not one of fastai's, which would need unpickling
+    # not one of fastai's, which would need unpickling
+    if isinstance(o, torch.Tensor): return put('tensor', o.detach().as_subclass(torch.Tensor))
     if isinstance(o, np.ndarray): return put('array', torch.from_numpy(o.copy()))
-    if isinstance(o, dict): return {'dict': [[pack(k, tensors),pack(v, tensors)] for k,v in o.items()]}
-    if not isinstance(o, (tuple,list,L)): raise TypeError(f'cannot save a {type(o).__name__}: {o!r}')
+    if isinstance(o, dict):
+        return {'dict': [[pack(k, tensors),pack(v, tensors)] for k,v in o.items()]}
+    if not isinstance(o, (tuple,list,L)):
+        raise TypeError(f'cannot save a {type(o).__name__}: {o!r}')
     if isinstance(o, list) and (made := _numbers(o)): return put(*made)
     items = [pack(v, tensors) for v in o]
     if isinstance(o, list): return items
-    return {'L': items} if isinstance(o, L) else {'named': [type(o).__module__,type(o).__qualname__], 'items': items} if hasattr(o, '_fields') else {'tuple': items}
+    if isinstance(o, L): return {'L': items}
+    if not hasattr(o, '_fields'): return {'tuple': items}
+    return {'named': [type(o).__module__,type(o).__qualname__], 'items': items}
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #12453c1e
 def _named_tuple(module, name, n):
     "The class of a named tuple with `n` fields, or `ValueError`"
     cls = getattr(sys.modules.get(module), name, None)
-    if isinstance(cls, type) and issubclass(cls, tuple) and len(getattr(cls, '_fields', ()))==n: return cls
-    raise ValueError(f'it holds a {module}.{name}, and there is no such named tuple with {n} fields here: import its module first, or use the version that wrote it')
+    if isinstance(cls, type) and issubclass(cls, tuple) and len(getattr(cls, '_fields', ()))==n:
+        return cls
+    raise ValueError(f'it holds a {module}.{name}, and there is no such named tuple with {n} '
+                     'fields here: import its module first, or use the version that wrote it')
 
 _kinds = 'tensor','array','floats','stack','dict','tuple','L','named'
 
+# %% ../../nbs/50_training/07_snapshots.ipynb #8c28d286
 def unpack(
     o, # From `pack`
     tensors:dict, # Name -> tensor
@@ -66,7 +77,8 @@ def unpack(
     if kind=='stack': return list(tensors[value].unbind())
     if kind=='dict': return {unpack(k, tensors): unpack(v, tensors) for k,v in value}
     items = [unpack(v, tensors) for v in (o['items'] if kind=='named' else value)]
-    return _named_tuple(*value, len(items))(*items) if kind=='named' else tuple(items) if kind=='tuple' else L(items)
+    return (_named_tuple(*value, len(items))(*items) if kind=='named' else tuple(items) if kind
+            =='tuple' else L(items))
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #e17d2385
 def same_tree(
@@ -74,18 +86,25 @@ def same_tree(
     b, # Another
 )->bool:
     "Are two trees equal, with their types?"
-    if isinstance(a, torch.Tensor): return isinstance(b, torch.Tensor) and a.dtype==b.dtype and torch.equal(a.detach().cpu(), b.detach().cpu())
-    if isinstance(a, np.ndarray): return isinstance(b, np.ndarray) and a.dtype==b.dtype and (a==b).all()
-    if isinstance(a, dict): return isinstance(b, dict) and list(a)==list(b) and all(same_tree(a[k], b[k]) for k in a)
-    if isinstance(a, (tuple,list,L)): return type(a)==type(b) and len(a)==len(b) and all(map(same_tree, a, b))
+    if isinstance(a, torch.Tensor):
+        return isinstance(b, torch.Tensor) and a.dtype==b.dtype and torch.equal(a.detach().cpu(),
+                b.detach().cpu())
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype==b.dtype and (a==b).all()
+    if isinstance(a, dict):
+        return isinstance(b, dict) and list(a)==list(b) and all(same_tree(a[k], b[k]) for k in a)
+    if isinstance(a, (tuple,list,L)):
+        return type(a)==type(b) and len(a)==len(b) and all(map(same_tree, a, b))
     return a==b or (a!=a and b!=b)
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #6001f71f
-KIND,FORMAT = 'reformer_rnn checkpoint',1 # What every manifest says, and the format that this version writes
+KIND = 'reformer_rnn checkpoint'
+FORMAT = 1 # What every manifest says, and the format that this version writes
 
 class _Hashing:
     "A file that counts what is written into it"
-    def __init__(self, file): self.file,self.sha,self.bytes,self.error = file,hashlib.sha256(),0,None
+    def __init__(self, file):
+        self.file,self.sha,self.bytes,self.error = file,hashlib.sha256(),0,None
     def write(self, data):
         self.sha.update(data); self.bytes += len(data)
         try: return self.file.write(data)
@@ -94,7 +113,8 @@ class _Hashing:
 
 def _digest(manifest):
     "Checksum of a manifest without its own checksum"
-    return hashlib.sha256(json.dumps({k: v for k,v in manifest.items() if k!='sha256'}, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps({k: v for k,v in manifest.items() if k!='sha256'},
+                                     sort_keys=True).encode()).hexdigest()
 
 def _sync(path):
     "Force a folder to the disk, where the system can"
@@ -111,9 +131,11 @@ def _write_files(folder, step, tree):
     with open(folder/'tensors.pt', 'wb') as f:
         out = _Hashing(f)
         try: torch.save(tensors, out)
-        except RuntimeError as e: raise (out.error or e) from None # PyTorch hides what the disk said
+        # PyTorch hides what the disk said
+        except RuntimeError as e: raise (out.error or e) from None
         f.flush(); os.fsync(f.fileno())
-    manifest = dict(kind=KIND, format=FORMAT, version=reformer_rnn.__version__, step=step, tensors=dict(bytes=out.bytes, sha256=out.sha.hexdigest()), content=content)
+    manifest = dict(kind=KIND, format=FORMAT, version=reformer_rnn.__version__, step=step,
+                    tensors=dict(bytes=out.bytes, sha256=out.sha.hexdigest()), content=content)
     with open(folder/'manifest.json', 'w', encoding='utf-8') as f:
         json.dump(manifest | dict(sha256=_digest(manifest)), f)
         f.flush(); os.fsync(f.fileno())
@@ -138,15 +160,18 @@ def list_checkpoints(
     "The checkpoints of a folder"
     return sorted(Path(folder).glob('step-'+'[0-9]'*8))
 
+# %% ../../nbs/50_training/07_snapshots.ipynb #fc30755a
 def write_checkpoint(
     folder, # Where they are kept; created if missing
     step:int, # Training steps done
     tree, # What to save, for `pack`
     keep:int=2, # How many of the newest to keep: more than one, in case the disk damages it
 )->Path: # The new checkpoint
-    "Write a checkpoint in one piece, then remove the oldest; raises `OSError` if the disk refuses, and changes nothing then"
+    """Write a checkpoint in one piece, then remove the oldest; raises `OSError` if the disk
+    refuses, and changes nothing then"""
     folder = Path(folder)
-    path,temp = folder/f'step-{check_int("step", step, 0, 10**8-1):08d}',folder/'.writing'
+    path = folder/f'step-{check_int("step", step, 0, 10**8-1):08d}'
+    temp = folder/'.writing'
     remove_left_over(folder)
     temp.mkdir(parents=True)
     try:
@@ -164,16 +189,26 @@ def read_manifest(
     "Read and check the manifest of a checkpoint, or raise `ValueError`"
     file = Path(path)/'manifest.json'
     try: manifest = json.loads(file.read_bytes())
-    except OSError as e: raise ValueError(f'{path}: there is no readable manifest.json ({e.strerror})') from e
-    except (ValueError,RecursionError) as e: raise ValueError(f'{path}: manifest.json is damaged ({e})') from e
-    if not isinstance(manifest, dict) or manifest.get('kind')!=KIND: raise ValueError(f'{path}: manifest.json does not come from this library')
-    if manifest.get('format')!=FORMAT: raise ValueError(f'{path}: it was written by version {manifest.get("version")} in format {manifest.get("format")}, and this version, {reformer_rnn.__version__}, reads format {FORMAT}: use that version')
-    if manifest.get('sha256')!=_digest(manifest): raise ValueError(f'{path}: manifest.json was changed or damaged, its checksum is wrong')
+    except OSError as e: raise ValueError(f'{path}: there is no readable manifest.json '
+                                          f'({e.strerror})') from e
+    except (ValueError,RecursionError) as e: raise ValueError(f'{path}: manifest.json is damaged '
+                                                              f'({e})') from e
+    if not isinstance(manifest, dict) or manifest.get('kind')!=KIND:
+        raise ValueError(f'{path}: manifest.json does not come from this library')
+    if manifest.get('format')!=FORMAT:
+        raise ValueError(f'{path}: it was written by version {manifest.get("version")} in format '
+                         f'{manifest.get("format")}, and this version, '
+                         f'{reformer_rnn.__version__}, reads format {FORMAT}: use that version')
+    if manifest.get('sha256')!=_digest(manifest):
+        raise ValueError(f'{path}: manifest.json was changed or damaged, its checksum is wrong')
     tensors = manifest.get('tensors')
-    if not (isinstance(tensors, dict) and {'bytes','sha256'}<=tensors.keys() and 'content' in manifest):
-        raise ValueError(f'{path}: manifest.json is not what this library writes, though its checksum is right')
+    if not (isinstance(tensors, dict) and {'bytes','sha256'}<=tensors.keys()
+            and 'content' in manifest):
+        raise ValueError(f'{path}: manifest.json is not what this library writes, though its '
+                         'checksum is right')
     return manifest
 
+# %% ../../nbs/50_training/07_snapshots.ipynb #7321e9a3
 def _sha256(path):
     "Checksum of a file"
     sha = hashlib.sha256()
@@ -181,17 +216,25 @@ def _sha256(path):
         while block := f.read(2**20): sha.update(block)
     return sha.hexdigest()
 
+# %% ../../nbs/50_training/07_snapshots.ipynb #6f75d3b2
 def read_checkpoint(
     path, # A checkpoint
 )->dict: # The tree that was saved, on the CPU
     "Read a checkpoint, or raise `ValueError` if any bit of it is not as it was written"
-    manifest,file = read_manifest(path),Path(path)/'tensors.pt'
+    manifest = read_manifest(path)
+    file = Path(path)/'tensors.pt'
     if not file.is_file(): raise ValueError(f'{path}: tensors.pt is missing')
-    size,expected = file.stat().st_size,manifest['tensors']['bytes']
-    if size!=expected: raise ValueError(f'{path}: tensors.pt has {size:,} bytes instead of {expected:,}')
-    if _sha256(file)!=manifest['tensors']['sha256']: raise ValueError(f'{path}: tensors.pt was changed or damaged, its checksum is wrong')
+    size = file.stat().st_size
+    expected = manifest['tensors']['bytes']
+    if size!=expected:
+        raise ValueError(f'{path}: tensors.pt has {size:,} bytes instead of {expected:,}')
+    if _sha256(file)!=manifest['tensors']['sha256']:
+        raise ValueError(f'{path}: tensors.pt was changed or damaged, its checksum is wrong')
     try: return unpack(manifest['content'], torch.load(file, map_location='cpu', weights_only=True))
-    except UnpicklingError as e: raise ValueError(f'{path}: tensors.pt holds more than tensors, and is not read') from e
+    except UnpicklingError as e: raise ValueError(f'{path}: tensors.pt holds more than tensors, '
+                                                  'and is not read') from e
     except ValueError as e: raise ValueError(f'{path}: {e}') from e
-    except (LookupError,TypeError,AttributeError,RuntimeError,EOFError) as e: # it was forged, with the right checksums
-        raise ValueError(f'{path}: it does not hold what this library writes ({type(e).__name__}: {e})') from e
+    # it was forged, with the right checksums
+    except (LookupError,TypeError,AttributeError,RuntimeError,EOFError) as e:
+        raise ValueError(f'{path}: it does not hold what this library writes ({type(e).__name__}: '
+                         f'{e})') from e

@@ -38,8 +38,11 @@ def layer_statistics(
     for name,o in model.named_modules():
         if hasattr(o, 'rem') and hasattr(o, 'mu'): # attention blended with recurrence
             found[f'{name}.gate'] = o.mu.detach().sigmoid().mean().item()
-            found |= {f'{name}.decay.{i}': v for i,v in enumerate(o.rem.eigenvalues()[0].detach().tolist())}
-        if type(o).__name__=='FixedGate': found[f'{name}.keeps'] = o.b.detach().sigmoid().mean().item() # of recurrent states
+            found |= {f'{name}.decay.{i}': v for i,
+                      v in enumerate(o.rem.eigenvalues()[0].detach().tolist())}
+        # of recurrent states
+        if type(o).__name__=='FixedGate':
+            found[f'{name}.keeps'] = o.b.detach().sigmoid().mean().item()
     return found
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #6c31e91f
@@ -53,7 +56,8 @@ class Harmless(Callback):
 
     def _fail(self, e):
         self.failed = True
-        warnings.warn(f'{type(self).__name__} has failed and does no more; training goes on ({type(e).__name__}: {e})')
+        warnings.warn(f'{type(self).__name__} has failed and does no more; training goes on '
+                      f'({type(e).__name__}: {e})')
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #5578d3de
 class LayerStatistics(Harmless):
@@ -67,7 +71,8 @@ class LayerStatistics(Harmless):
         "Listen to hashed layers"
         self.evenness = {}
         for name,o in self.model.named_modules():
-            if hasattr(o, 'rotations') and hasattr(o, 'n_buckets'): self.handles.append(o.register_forward_pre_hook(self._listen(name)))
+            if hasattr(o, 'rotations') and hasattr(o, 'n_buckets'):
+                self.handles.append(o.register_forward_pre_hook(self._listen(name)))
 
     def _listen(self, name):
         @torch.no_grad()
@@ -108,14 +113,16 @@ _program = ('import json,sys; sys.path[:] = json.loads(sys.argv[1]); '
             'from reformer_rnn.training.beside import serve; serve()')
 
 class Beside:
-    "A run of Weights & Biases in a process of its own: nothing here raises, and nothing but `finish` waits"
+    """A run of Weights & Biases in a process of its own: nothing here raises, and nothing but
+    `finish` waits"""
     def __init__(self,
         folder, # The folder `wandb/` is made in it
         mode:str='offline', # 'online' or 'offline'
         run_id:str=None, # Id of the run; None for a new one
         **options, # For `wandb.init`: `project`, `name`, `config`; and `reason`, why it is offline
     ):
-        self.folder,self.told = Path(folder).absolute(),False
+        self.folder = Path(folder).absolute()
+        self.told = False
         self.answer,self.error = {},None # what the process has said; why it says no more
         self.step = 0 # of the last row
         self.lines,self.over = queue.SimpleQueue(),threading.Event()
@@ -128,9 +135,11 @@ class Beside:
 def _start(self:Beside):
     "Start the process, and the threads that write to it and read from it"
     paths = json.dumps([os.path.abspath(o) for o in sys.path]) # it finds what is found here
-    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                 text=True)
     # in a session of its own, where Ctrl-C does not reach it
-    self.process = subprocess.Popen([sys.executable,'-c',_program,paths], start_new_session=True, **pipes)
+    self.process = subprocess.Popen([sys.executable,'-c',_program,paths], start_new_session=True,
+                                    **pipes)
     for f in (self._write,self._read): threading.Thread(target=f, daemon=True).start()
 
 @patch
@@ -147,6 +156,7 @@ def _write(self:Beside):
         self.process.stdin.close()
     except (OSError,ValueError): pass # the process has ended, as `_read` notices too
 
+# %% ../../nbs/50_training/11_weights_biases.ipynb #94cc7824
 @patch
 def _read(self:Beside):
     "Read answers until there are no more"
@@ -174,10 +184,13 @@ def close(self:Beside):
     "Close a run that is not finished; it counts as failed"
     self.lines.put(None)
 
+# %% ../../nbs/50_training/11_weights_biases.ipynb #7d0fd14f
 @patch
 def finish(self:Beside,
     seconds:float=10., # How long to wait at most
-    **last, # `columns` and `rows` of a table, and a `folder` with picture and weights, which the process removes
+    # `columns` and `rows` of a table, and a `folder` with picture and weights, which the process
+    # removes
+    **last,
 )->bool: # Is the run closed?
     "Log what comes last, and close the run"
     self._send(finish=last)
@@ -193,7 +206,8 @@ def news(self:Beside)->str: # None if there is none
     if self.error: return f'{self.error}; this run is not tracked'
     if self.answer['online']: return f'the run is shown at {self.answer["place"]}'
     reason = self.answer['reason']
-    return reason and f'{reason}. The run is kept in {self.folder/"wandb"}, and `wandb sync` can send it later'
+    return (reason and f'{reason}. The run is kept in {self.folder/"wandb"}, and `wandb sync` can '
+                       'send it later')
 
 def _say(news):
     if news: print(f'Weights & Biases: {news}', flush=True)
@@ -208,7 +222,8 @@ def wandb_id(
     try:
         if resume and path.exists(): return path.read_text().strip() or new
         path.write_text(new)
-    except (OSError,ValueError) as e: warnings.warn(f'{path}: the id of the run cannot be kept there ({e})')
+    except (OSError,ValueError) as e: warnings.warn(f'{path}: the id of the run cannot be kept '
+                                                    f'there ({e})')
     return new
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #915bfd18
@@ -224,13 +239,15 @@ class LogRun(Harmless):
         _say(self.run_beside.news())
         if not self.training: return
         hypers = {f'{k}_{i}': v for i,h in enumerate(self.opt.hypers) for k,v in h.items()}
-        row = dict(epoch=self.epoch+(self.iter+1)/self.n_iter, train_loss=self.smooth_loss.item(), raw_loss=self.loss.item())
+        row = dict(epoch=self.epoch+(self.iter+1)/self.n_iter, train_loss=self.smooth_loss.item(),
+                   raw_loss=self.loss.item())
         self.run_beside.log(row|hypers, self.learn.train_iter)
 
     def after_epoch(self):
         "Log metrics"
         left_out = 'epoch','train_loss','time'
-        row = {k: v for k,v in zip(self.recorder.metric_names, self.recorder.log) if k not in left_out}
+        row = {k: v for k,v in zip(self.recorder.metric_names, self.recorder.log)
+               if k not in left_out}
         self.run_beside.log(row, self.learn.train_iter)
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #8a9ad9ab
@@ -254,7 +271,9 @@ class FinishWandb(Harmless):
         closed = run.finish(**last)
         if closed and 'folder' in last: shutil.rmtree(last['folder'], ignore_errors=True)
         _say(run.news())
-        if not closed: _say(f'the run is not closed yet. Another process, {run.process.pid}, tries for ten minutes')
+        if not closed:
+            _say(f'the run is not closed yet. Another process, {run.process.pid}, tries for ten '
+                 'minutes')
 
     def _keep(self, folder):
         "Write the picture and the weights"
@@ -276,6 +295,7 @@ class FinishWandb(Harmless):
 _modes = dict(online='online', run='online', shared='online', offline='offline', dryrun='offline')
 _open = [] # The run of the last training
 
+# %% ../../nbs/50_training/11_weights_biases.ipynb #b5f2b9c2
 def wandb_callbacks(
     config:dict, # Configuration to store with the run
     project:str='reformer_rnn', # Project of the run
@@ -284,11 +304,13 @@ def wandb_callbacks(
     run_id:str=None, # Id of the run, from `wandb_id`; None for a new one
     weights:bool=True, # Keep the weights as an artifact?
 )->list: # Callbacks for one call of `fit`; none with WANDB_MODE=disabled
-    "Start a Weights & Biases run, offline unless `WANDB_MODE` says otherwise and it is possible, and return its callbacks"
+    """Start a Weights & Biases run, offline unless `WANDB_MODE` says otherwise and it is possible,
+    and return its callbacks"""
     mode = os.environ.get('WANDB_MODE') or 'offline'
     if mode=='disabled': _say('WANDB_MODE=disabled, so this run is not tracked'); return []
     if find_spec('wandb') is None or find_spec('safetensors') is None:
-        raise ImportError('tracking with Weights & Biases needs two packages: pip install "reformer_rnn[wandb]", or pip install wandb safetensors')
+        raise ImportError('tracking with Weights & Biases needs two packages: pip install '
+                          '"reformer_rnn[wandb]", or pip install wandb safetensors')
     folder = check_writable(folder)
     while _open: _open.pop().close() # left over from a training that failed
     options = dict(project=project, name=name, config=config)

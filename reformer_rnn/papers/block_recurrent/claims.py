@@ -41,6 +41,7 @@ def parameter_ratio(runs):
     size = {run['attention']: run['n_parameters'] for run in runs}
     return counted(size[FIRST]/size[OTHER]) if {FIRST,OTHER}<=size.keys() else None
 
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c85649f1
 def recalled(*names, length='256'):
     "Measure: accuracy at a length, over all runs of some models"
     return lambda runs: over_seeds(runs.of(*names).values(f'accuracy.{length}'))
@@ -73,6 +74,7 @@ def paper_gap(data, ours, other):
     "Difference of two rows of table 1, in bits"
     return PAPER_BITS[data][ours]-PAPER_BITS[data][other]
 
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #6961565d
 def text_claim(data, ours, other, what, region=None):
     "Two rows of table 1, on one collection"
     gap = paper_gap(data, ours, other)
@@ -113,6 +115,7 @@ memory = partial(Claim, BRT, results='recall', form='{:.1%}', notebook=f'{ROOM}/
 remembers = partial(memory, number=1., region=at_least(.95, '{:.0%}'),
                     smaller='2 layers, 8 states, one symbol')
 
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #f784e2db
 memory_claims = [
     memory('windows end', 'Section 3.1',
         'Sliding windows cannot see further than W L tokens', 'W L',
@@ -235,4 +238,5 @@ open_claims = [
         'Its perplexity per word on PG19 compares well with a Compressive Transformer of 36 layers',
         '32.34 against 33.6', why='It is the same model of 320 million parameters.')]
 
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c11f9c81
 brt_claims = text_claims+memory_claims+speed_claims+size_claims+ablations+open_claims

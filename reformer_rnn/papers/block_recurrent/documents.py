@@ -152,6 +152,7 @@ def summed(
     "Sums of bits, and counts of tokens, by number"
     return torch.stack([numbers.bincount(bits, size), numbers.bincount(minlength=size)])
 
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #3df19b96
 def as_dicts(
     sums:torch.Tensor, # From `summed`
     names:dict, # Name -> function of a number
@@ -208,6 +209,7 @@ def unchanged(model, state):
     "The state as it is"
     return state
 
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #ac7dfc17
 @torch.no_grad()
 def worth_of_states(
     model:BlockRecurrentLM, # Trained

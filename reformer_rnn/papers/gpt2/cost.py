@@ -26,7 +26,8 @@ from ...runs.measure import Measurement,in_turns,quiet_machine,store_measured
 @dataclass
 class GPT2CostConfig(Measurement):
     "Settings of the measurement"
-    attention:tuple = ('none','lora','kv','rmt','glr','glr-fixed') # Memories; ratios are to the first
+    # Memories; ratios are to the first
+    attention:tuple = ('none','lora','kv','rmt','glr','glr-fixed')
     d_model:int = 96 # Width of the base
     n_layers:int = 3 # Blocks
     n_heads:int = 4 # Heads

@@ -51,7 +51,8 @@ from ...training.processes import from_first,process_number
 @dataclass
 class GPT2BaseConfig(LongRun):
     "Settings of the base"
-    data:str = 'enwik8' # File with pages of Wikipedia, or enwik8; empty for the sample that the package ships
+    # File with pages of Wikipedia, or enwik8; empty for the sample that the package ships
+    data:str = 'enwik8'
     n_bytes:int = 4_000_000 # How many of its bytes; 0 for all
     test_pages:int = 120 # Pages held out, drawn at random
     d_model:int = 96 # Width of the base
@@ -264,7 +265,9 @@ gpt2_base_experiment = Experiment(
 @dataclass
 class GPT2Config(GPT2BaseConfig):
     "Settings of the experiment with memories; the base is made first if it is missing"
-    attention:tuple = ('base','none-tuned','lora','kv','rmt','glr','glr-fixed') # Models: base, or a memory (none, lora, kv, kv-plain, rmt, rmt-carry, glr, glr-fixed), with -tuned behind it if the base learns too
+    # Models: base, or a memory (none, lora, kv, kv-plain, rmt, rmt-carry, glr, glr-fixed), with
+    # -tuned behind it if the base learns too
+    attention:tuple = ('base','none-tuned','lora','kv','rmt','glr','glr-fixed')
     seeds:tuple = (0,1,2) # Seeds; every model is trained with each of them
     train_bytes:int = 1_000_000 # Bytes of the training pages that are read, once an epoch
     page_bytes:int = 16_384 # Bytes of a training page that are read, from its beginning
@@ -277,6 +280,7 @@ class GPT2Config(GPT2BaseConfig):
 
 GPT2Name = namedtuple('GPT2Name', 'kind options tuned trained') # What the name of a model means
 
+# %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #0b468a6f
 def parse_gpt2(
     name:str, # One of `attention`
 )->GPT2Name:

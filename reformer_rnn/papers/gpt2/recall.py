@@ -47,7 +47,9 @@ gpt2_kinds = { # Name of a model -> its memory and options
 @dataclass
 class GPT2RecallConfig(LongRun):
     "Settings of the recall experiment"
-    attention:tuple = ('none','kv','kv-plain','rmt','rmt-carry','glr','glr-fixed') # Memories: kv, kv-plain without the gated carry, rmt, rmt-carry with one, glr, glr-fixed with decays that do not depend on the input; or none
+    # Memories: kv, kv-plain without the gated carry, rmt, rmt-carry with one, glr, glr-fixed with
+    # decays that do not depend on the input; or none
+    attention:tuple = ('none','kv','kv-plain','rmt','rmt-carry','glr','glr-fixed')
     seeds:tuple = (0,1,2) # Seeds; every memory is trained with each of them
     n_symbols:int = 8 # Symbols to remember
     vocab_sz:int = 32 # Symbols, other tokens, and the question

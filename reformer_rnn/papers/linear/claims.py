@@ -19,7 +19,8 @@ from ...runs.interval import over_rounds,share_of
 def time_ratio(what, n, name='linear', other='softmax', other_n=None):
     "Measure: time of one, divided by that of another, round by round"
     def measure(runs):
-        one,two = seconds_of(runs[0], what, name)[n],seconds_of(runs[0], what, other)[other_n or n]
+        one = seconds_of(runs[0], what, name)[n]
+        two = seconds_of(runs[0], what, other)[other_n or n]
         return over_rounds(a/b for a,b in zip(one, two))
     return measure
 

@@ -215,7 +215,8 @@ def crossover_interval(
     seed:int=0, # Seed of the bootstrap
 )->Measured: # Infinite if linear attention is never faster
     "From which length on linear attention is faster"
-    linear,other = seconds_of(record, what, 'linear'),seconds_of(record, what, softmax)
+    linear = seconds_of(record, what, 'linear')
+    other = seconds_of(record, what, softmax)
     def point(draw):
         def medians(times): return {n: np.median(draw(o)) for n,o in times.items()}
         return crossover(medians(linear), medians(other))

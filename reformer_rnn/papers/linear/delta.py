@@ -40,7 +40,8 @@ def speed_inputs(
     "Random inputs for all candidates"
     h,d = cfg.n_heads,cfg.d_head
     k,v = torch.randn(2, b, h, n*n_steps, d)
-    xs = dict(q=torch.randn(b, h, n, d), k=F.normalize(k, dim=-1), v=v, beta=torch.rand(b, h, n*n_steps),
+    xs = dict(q=torch.randn(b, h, n, d), k=F.normalize(k, dim=-1), v=v,
+              beta=torch.rand(b, h, n*n_steps),
               head=.8+.2*torch.rand(b, h, n), channel=.8+.2*torch.rand(b, h, n, d))
     return {name: x.requires_grad_() for name,x in xs.items()}
 
@@ -89,9 +90,11 @@ def time_training(cfg):
     for n in cfg.lengths:
         for backward in (False,True):
             times = in_turns(delta_calls(cfg, n, backward), cfg.rounds)
-            rows += [dict(name=name, n=n, backward=backward, **t.record) for name,t in times.items()]
+            rows += [dict(name=name, n=n, backward=backward, **t.record) for name,
+                     t in times.items()]
     return rows
 
+# %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #fc30398d
 def saved_bytes(
     cfg:DeltaSpeedConfig, # Settings
     n:int, # Length
@@ -112,12 +115,15 @@ def time_steps(cfg):
     for b in cfg.batches:
         token = [x for name,x in speed_inputs(cfg, b, 1).items() if name in ('q','k','v','beta')]
         for n in cfg.positions:
-            before = [x for name,x in speed_inputs(cfg, 1, n).items() if name in ('q','k','v','beta')]
+            before = [x for name,x in speed_inputs(cfg, 1, n).items()
+                      if name in ('q','k','v','beta')]
             state = delta_attention(*before)[1].expand(b, -1, -1, -1).contiguous()
-            calls[b,n] = lambda token=token,state=state: [delta_attention(*token, state=state) for _ in range(50)]
+            calls[b,n] = lambda token=token,state=state: [delta_attention(*token, state=state)
+                                                          for _ in range(50)]
     times = in_turns(calls, cfg.rounds)
     return [dict(batch=b, position=n, steps=50, **t.record) for (b,n),t in times.items()]
 
+# %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #fa219f5a
 def run_delta_speed(
     cfg:DeltaSpeedConfig, # Settings
 )->dict: # What is stored
@@ -125,7 +131,8 @@ def run_delta_speed(
     for name in ('n_heads','d_head','slow_limit'): check_int(name, getattr(cfg, name))
     for n in (*cfg.lengths,*cfg.batches,*cfg.positions): check_int('length', n)
     with quiet_machine(cfg.threads):
-        return store_measured(cfg, 'delta_speed', training=time_training(cfg), steps=time_steps(cfg),
+        return store_measured(cfg, 'delta_speed', training=time_training(cfg),
+                              steps=time_steps(cfg),
                               saved=saved_bytes(cfg, min(4096, max(cfg.lengths))))
 
 delta_speed_experiment = Experiment(

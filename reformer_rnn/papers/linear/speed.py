@@ -61,7 +61,8 @@ def peer_attention(cfg, n):
     "The causal linear attention of fast-transformers"
     from fast_transformers.attention.causal_linear_attention import CausalLinearAttention
     from fast_transformers.masking import LengthMask,TriangularCausalMask
-    layer,causal = CausalLinearAttention(cfg.d_head),TriangularCausalMask(n)
+    layer = CausalLinearAttention(cfg.d_head)
+    causal = TriangularCausalMask(n)
     return lambda q,k,v: layer(q, k, v, causal, None, LengthMask(torch.full((len(q),), n)))
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #6b359202
