@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 QUICK = 'test_in_step.py', 'test_rooms.py', 'test_pins.py', 'test_claims.py', 'test_notebooks.py'
 
 def pytest_addoption(parser):
-    parser.addoption('--changed', action='store_true', 
+    parser.addoption('--changed', action='store_true',
                      help='only checks of seconds, and notebooks that git sees as changed')
 
 def changed_notebooks():
