@@ -10,8 +10,88 @@ async function copy(text) {
   area.remove();
 }
 
+// The menu opens at the page that is read.
+function showCurrentPage() {
+  const current = document.querySelector('.menu .current-page'), scroll = document.querySelector('.sidebar-scroll');
+  if (!current || !scroll) return;
+  const place = current.getBoundingClientRect(), frame = scroll.getBoundingClientRect();
+  if (place.top < frame.top || place.bottom > frame.bottom - 40) scroll.scrollTop += place.top - frame.top - frame.height/3;
+}
+
+// What lies inside something folded opens when a link leads to it.
+function openTarget() {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let o = target; o; o = o.parentElement) if (o.tagName === 'DETAILS') o.open = true;
+}
+
+// A paper is shown while the mouse or the keyboard is on its citation.
+function previewCitations() {
+  let shown = null;
+  const hide = () => { if (shown) { shown.citation.removeAttribute('aria-describedby'); shown.remove(); shown = null; } };
+  const show = citation => {
+    hide();
+    shown = document.body.appendChild(document.createElement('div'));
+    Object.assign(shown, {className: 'preview', id: 'preview', textContent: citation.dataset.paper, citation});
+    shown.setAttribute('role', 'tooltip');
+    citation.setAttribute('aria-describedby', 'preview');
+    const place = citation.getBoundingClientRect(), above = place.top > shown.offsetHeight + 80;
+    shown.style.left = `${Math.max(8, Math.min(place.left, document.documentElement.clientWidth - shown.offsetWidth - 8)) + scrollX}px`;
+    shown.style.top = `${(above ? place.top - shown.offsetHeight - 6 : place.bottom + 6) + scrollY}px`;
+  };
+  for (const citation of document.querySelectorAll('a.cite[data-paper]')) {
+    citation.addEventListener('mouseenter', () => show(citation));
+    citation.addEventListener('focus', () => show(citation));
+    citation.addEventListener('mouseleave', hide);
+    citation.addEventListener('blur', hide);
+  }
+  document.addEventListener('keydown', event => { if (event.key === 'Escape') hide(); });
+}
+
+// Claims can be chosen by document, verdict and words. Without scripts all of them are there.
+function filterClaims() {
+  const tables = [...document.querySelectorAll('table.ledger')], rows = [...document.querySelectorAll('table.ledger tbody tr')];
+  if (rows.length < 6) return;
+  const title = o => { const copy = o.cloneNode(true); copy.querySelectorAll('.headerlink').forEach(link => link.remove()); return copy.textContent.trim(); };
+  const parts = new Map(tables.map(table => [table, title(table.closest('section').querySelector('h1, h2, h3, h4'))]));
+  const choice = (label, names) => {
+    const box = document.createElement('select');
+    box.setAttribute('aria-label', label);
+    for (const name of [label, ...new Set(names)]) box.add(new Option(name, name === label ? '' : name));
+    return box;
+  };
+  const source = choice('All documents', parts.values()), verdict = choice('All verdicts', rows.map(row => row.dataset.verdict).sort());
+  const search = Object.assign(document.createElement('input'), {type: 'search', placeholder: 'Words'});
+  search.setAttribute('aria-label', 'Words in the claim');
+  const count = document.createElement('output'), bar = document.createElement('form');
+  bar.className = 'claims-filter';
+  bar.append(source, verdict, search, count);
+  const choose = () => {
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let seen = 0;
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = Boolean((source.value && parts.get(row.closest('table')) !== source.value) || (verdict.value && row.dataset.verdict !== verdict.value)
+        || !wanted.every(word => text.includes(word)));
+      seen += !row.hidden;
+    }
+    for (const table of tables) table.hidden = ![...table.tBodies[0].rows].some(row => !row.hidden);
+    count.textContent = `${seen} of ${rows.length} claims`;
+  };
+  bar.addEventListener('input', choose);
+  bar.addEventListener('submit', event => event.preventDefault());
+  // It stands above the first part, outside of it, so that it stays in sight along all of them.
+  const first = tables[0].closest('section'), around = first.parentElement.closest('section');
+  if (around) first.before(bar); else tables[0].before(bar);
+  choose();
+}
+
 document.addEventListener('DOMContentLoaded', () => {
-  for (const block of document.querySelectorAll('.cell_input div.highlight, div.highlight-python div.highlight, div.highlight-sh div.highlight, div.highlight-bash div.highlight')) {
+  showCurrentPage();
+  openTarget();
+  window.addEventListener('hashchange', openTarget);
+  previewCitations();
+  filterClaims();
+  for (const block of document.querySelectorAll('.cell_input div.highlight, div.highlight-python div.highlight, div.highlight-sh div.highlight, div.highlight-bash div.highlight, div.highlight-bibtex div.highlight, details div.highlight')) {
     const button = document.createElement('button');
     button.className = 'copy';
     button.type = 'button';

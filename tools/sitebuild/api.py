@@ -58,15 +58,21 @@ def names(node):
     return [found] if isinstance(found, str) else list(found)
 
 def comments(source):
-    "The comments of `source` by line, and for each definition, by its line, the line on which its head ends."
-    found, ends, depth, head = {}, {}, 0, None
+    """The comments of `source` by line, and for each definition, by its line, the line on which its head ends.
+
+    A comment with lines of its own is about the line below them, unless that has one itself.
+    """
+    found, ends, depth, head, above = {}, {}, 0, None, {}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT: found[token.start[0]] = token.string.lstrip('# ').rstrip()
+        if token.type == tokenize.COMMENT:
+            line, text = token.start[0], token.string.lstrip('# ').rstrip()
+            if token.line[:token.start[1]].strip(): found[line] = text
+            else: above[line + 1] = f'{above.pop(line, "")} {text}'.strip()
         if token.type == tokenize.NAME and token.string in ('def', 'class') and not depth: head = token.start[0]
         if token.type != tokenize.OP: continue
         depth += (token.string in '([{') - (token.string in ')]}')
         if token.string == ':' and not depth and head: ends[head], head = token.start[0], None
-    return found, ends
+    return above | found, ends
 
 def written(node): return ast.unparse(node) if node else ''
 

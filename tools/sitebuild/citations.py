@@ -13,7 +13,7 @@ from .markdown import link_parts, rewrite
 ENTRY = re.compile(r'^\d+\. \*\*(?P<key>[^*]+)\.\*\* (?P<text>.+)$', re.M)
 NO_AUTHOR = '''January February March April May June July August September October November December
     In Since Until Before After By From During Of'''.split()
-NAME = r"[^\W\d_a-z][\w'’-]*[a-z]"
+NAME = r"(?:Van )?[^\W\d_a-z][\w'’-]*[a-z]"
 CITED = re.compile(rf'\b(?!(?:{"|".join(NO_AUTHOR)})\b)({NAME})((?:\s+et\s+al\.)|(?:\s+and\s+{NAME}))?,?\s+\(?'
                    r'((?:19|20)\d\d[a-z]?)\b')
 

@@ -169,7 +169,7 @@ def as_dicts(
 def evaluate_documents(
     model:LM, # A trained model
     dl:DocumentDL, # Documents to read, with `resets`, in their order
-)->tuple: # Dicts by distance: `start`, `bits`, `tokens`; and by document: `name`, `bits`, `tokens`
+)->tuple: # Dicts by distance (start, bits, tokens) and by document (name, bits, tokens)
     "Read whole documents with the state carried, and sum up bits"
     places,documents,state = 0,0,None
     with evaluating(model):
