@@ -18,7 +18,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from ..core import check_choice
 from .interval import SHARE,Measured,over_seeds,paired
 
 # %% ../../nbs/60_runs/05_read.ipynb #877772fe
@@ -61,7 +60,7 @@ def full_name(
     ends = [o for o in names if o.endswith('.'+name)]
     for room in ('config.','epochs.',''):
         if found := [o for o in ends if o.startswith(room)]: break
-    if not ends: return check_choice('name', name, sorted(names))
+    if not ends: raise ValueError(f'{name!r} is not known; choose one of: {", ".join(sorted(names))}')
     if len(found)>1: raise ValueError(f'{name!r} may mean {", ".join(found)}: write the whole name')
     return found[0]
 

@@ -32,6 +32,7 @@ from .record import RunRecord,environment
 class LongRun(Scale):
     "Settings that every experiment has"
     listed_last = True # by `--help`
+    shares_work = True # Can several processes do it together?
     attention:tuple = ('linear',) # Models to train
     seeds:tuple = (0,) # Seeds; every model is trained with each of them
     results:str = 'results' # Folder for the JSON file of every run
