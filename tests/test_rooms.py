@@ -78,6 +78,12 @@ def test_lines_of_notebooks(name):
     wide = [line for lines in code for line in lines if len(line) > WIDEST and not FREE.search(line)]
     assert not wide, '\n'.join([f'{len(wide)} lines over {WIDEST} columns:', *wide])
 
+@pytest.mark.parametrize('name', NOTEBOOKS)
+def test_outputs_name_no_machine(name):
+    cells = json.loads((ROOT/name).read_text())['cells']
+    outputs = '\n'.join(json.dumps(c.get('outputs', [])) for c in cells)
+    for path in (str(ROOT), 'site-packages', '/tmp/tmp'): assert path not in outputs, f'an output holds {path}'
+
 SCRIPTS = sorted(p.relative_to(ROOT).as_posix() for d in ('tests', 'tools') for p in (ROOT/d).rglob('*.py'))
 
 @pytest.mark.parametrize('name', SCRIPTS)

@@ -62,7 +62,8 @@ def explain(
 # %% ../../nbs/90_ledger/03_command.ipynb #b0bb82fb
 def in_its_processes(cfg):
     "Join the processes that share the work, if there are several; else nothing heavy is imported"
-    if not (getattr(cfg, 'shares_work', False) or 'WORLD_SIZE' in os.environ): return nullcontext(cfg)
+    if not (getattr(cfg, 'shares_work', False) or 'WORLD_SIZE' in os.environ):
+        return nullcontext(cfg)
     from reformer_rnn.runs.train import joined
     return joined(cfg)
 

@@ -22,7 +22,7 @@ from ..blocks.positions import Embed,count_positions
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Stack
 
-import_modules('reformer_rnn.attention') # layers register by being there
+import_modules('reformer_rnn.attention'); # layers register by being there
 
 # %% ../../nbs/30_models/01_lm.ipynb #9f3c357d
 class LMState(NamedTuple):

@@ -60,7 +60,8 @@ def full_name(
     ends = [o for o in names if o.endswith('.'+name)]
     for room in ('config.','epochs.',''):
         if found := [o for o in ends if o.startswith(room)]: break
-    if not ends: raise ValueError(f'{name!r} is not known; choose one of: {", ".join(sorted(names))}')
+    if not ends:
+        raise ValueError(f'{name!r} is not known; choose one of: {", ".join(sorted(names))}')
     if len(found)>1: raise ValueError(f'{name!r} may mean {", ".join(found)}: write the whole name')
     return found[0]
 
