@@ -31,7 +31,8 @@ def test_command(python, tmp_path):
 def test_contents(wheel):
     "Every module and sample is in the wheel, and nothing besides."
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if '.dist-info/' not in name}
-    files = [*(ROOT/'reformer_rnn').rglob('*.py'), *(ROOT/'reformer_rnn'/'samples').iterdir()]
+    package = ROOT/'reformer_rnn'
+    files = [*package.rglob('*.py'), package/'py.typed', *(package/'samples').iterdir()]
     assert inside == {p.relative_to(ROOT).as_posix() for p in files}
 
 def test_requirements(wheel):

@@ -58,6 +58,7 @@ if __name__ == '__main__':
     cfg = get_config()
     notebooks = args.notebooks or sorted(nbglob(as_path=True) if args.all else changed(cfg.nbs_path))
     os.environ['MATPLOTLIBRC'] = str((cfg.nbs_path/'_site'/'matplotlibrc').resolve())
+    os.environ.pop('MPLBACKEND', None)  # notebooks draw into their cells, whatever the shell wants
     skip = set(cfg.tst_flags.split()) - set(args.flags.split())
     failed = []
     for path in notebooks:

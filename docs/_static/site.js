@@ -15,7 +15,9 @@ function showCurrentPage() {
   const current = document.querySelector('.menu .current-page'), scroll = document.querySelector('.sidebar-scroll');
   if (!current || !scroll) return;
   const place = current.getBoundingClientRect(), frame = scroll.getBoundingClientRect();
-  if (place.top < frame.top || place.bottom > frame.bottom - 40) scroll.scrollTop += place.top - frame.top - frame.height/3;
+  if (place.top >= frame.top && place.bottom <= frame.bottom - 40) return;
+  const top = scroll.scrollTop + place.top - frame.top - frame.height/3;
+  scroll.scrollTo({top, behavior: 'instant'});  // the theme would let it glide there
 }
 
 // What lies inside something folded opens when a link leads to it.
