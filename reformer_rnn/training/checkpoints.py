@@ -230,7 +230,7 @@ class Checkpoint(TemporaryChange):
         self.keep = check_int('keep', keep)
         self.resume = resume
         self.config = dict(config or {})
-        self.stop = None
+        self.stop = self.agreed = None
         self.newest = None
         super().__init__()
 
@@ -267,7 +267,7 @@ def _tidy(self:Checkpoint):
 def _begin(self:Checkpoint):
     "Check that this run can be saved, look for a checkpoint, and listen to signals"
     learn = self.learn
-    self.stop,self.newest,self.found,self.cost = None,None,None,0.
+    self.stop,self.agreed,self.newest,self.found,self.cost = None,None,None,None,0.
     if learn.dls.train.fake_l.num_workers:
         raise ValueError('Checkpoint: the training loader has '
                          f'num_workers={learn.dls.train.fake_l.num_workers}, and other processes '
@@ -299,12 +299,13 @@ def _check_processes(facts):
 @patch
 def _agree(self:Checkpoint, due):
     "Is it time to save, or to stop, for any of the processes?"
+    stop = self.stop or 0
     if several_processes():
-        both = torch.tensor([self.stop or 0,int(due)])
+        both = torch.tensor([stop,int(due)])
         dist.all_reduce(both, dist.ReduceOp.MAX)
         stop,due = both.tolist()
-        self.stop = stop or None
-    return bool(due or self.stop)
+    self.agreed = stop or None # a signal that comes meanwhile waits for the next step
+    return bool(due or stop)
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #d5ce6716
 _parts = dict(facts=dict, epoch=int, iteration=int, train_iter=int, pct_train=(int,float),
@@ -393,7 +394,7 @@ def _after_step(self:Checkpoint, iteration):
     if self._agree(bool(due or (self.every_steps and iteration and learn.train_iter%self.every_steps
                                 ==0))):
         self._save(learn.epoch, iteration)
-    if self.stop: self._leave()
+    if self.agreed: self._leave()
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #2ccec661
 @patch
@@ -491,7 +492,7 @@ def _on_signal(self:Checkpoint, signum, frame):
 def _leave(self:Checkpoint):
     "Stop training"
     step = self.learn.train_iter
-    name = signal.Signals(self.stop).name
+    name = signal.Signals(self.agreed).name
     raise Stopped(f'stopped by {name} after step {step}. '
                   + (self.failed or f'Saved {self.newest}; run the same again with resume to go '
-                                    'on'), self.stop)
+                                    'on'), self.agreed)
