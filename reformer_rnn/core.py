@@ -10,7 +10,7 @@ __all__ = ['MANIFEST', 'check_int', 'check_choice', 'check_qkv', 'check_mask', '
            'settle_folder', 'whole_folder', 'check_folder', 'Timing', 'time_calls', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
-import hashlib,json,os,random,shutil,threading,time
+import hashlib,json,os,random,shutil,tempfile,threading,time
 from contextlib import contextmanager,suppress
 from importlib import import_module
 from numbers import Integral
@@ -270,7 +270,7 @@ def _shared_again(module):
 # %% ../nbs/00_core.ipynb #8efcf549
 def _remove_left_over(folder):
     "Remove temporary files that are older than a minute: nobody writes for so long"
-    for pattern in ('.probe-*','.*.json.[0-9]*','.*.png.[0-9]*'):
+    for pattern in ('.*.json.[0-9]*','.*.png.[0-9]*'):
         for o in folder.glob(pattern):
             with suppress(FileNotFoundError): # another process removes them as well
                 if time.time()-o.stat().st_mtime>60: o.unlink()
@@ -280,10 +280,9 @@ def check_writable(
 )->Path: # The folder
     "Create `folder` if needed and try to write there, or raise `ValueError`"
     folder = Path(folder)
-    probe = folder/f'.probe-{os.getpid()}'
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe.touch(); probe.unlink()
+        with tempfile.TemporaryFile(dir=folder): pass # without a name: a kill leaves nothing
         _remove_left_over(folder)
     except OSError as e:
         raise ValueError(f'cannot write into the folder {folder} ({e.strerror}): choose another '

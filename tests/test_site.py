@@ -61,7 +61,8 @@ def taken(o):
 def same_default(source, value, module):
     if source is None or value is inspect.Parameter.empty: return source is None and value is inspect.Parameter.empty
     made = eval(source, vars(module))
-    return made is value or repr(made) == repr(value) or made.__code__.co_code == value.__code__.co_code
+    if made is value or repr(made) == repr(value): return True
+    return inspect.isfunction(made) and made.__code__.co_code == value.__code__.co_code
 
 def wrong(key, shown):
     "What the signature that is `shown` for an entry gets wrong; empty if nothing."

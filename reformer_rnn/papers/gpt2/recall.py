@@ -182,19 +182,20 @@ def gpt2_recall_base(
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #32345008
 _memory_only = 'between','test_between','steps','epochs','r','n_test' # The base knows none of them
 
+_last_base = {} # The last one that was made: all memories of a seed share it
+
 def seeded_base(
     cfg:GPT2RecallConfig, # Settings
     seed:int, # One of `cfg.seeds`
-    kept:dict={}, # The last base, which all memories of a seed share
 ): # A `GPT2LMHeadModel` of one's own
     "The base of a seed; the random numbers go on from where they are when it is made"
     own = {k: v for k,v in same_settings(asdict(cfg)).items() if k not in _memory_only}
     key = json.dumps([seed,cfg.device,own])
-    if key not in kept:
-        kept.clear()
+    if key not in _last_base:
+        _last_base.clear()
         seed_everything(seed)
-        kept[key] = gpt2_recall_base(cfg, seed),torch.get_rng_state()
-    base,random = kept[key]
+        _last_base[key] = gpt2_recall_base(cfg, seed),torch.get_rng_state()
+    base,random = _last_base[key]
     torch.set_rng_state(random)
     return copy.deepcopy(base)
 
