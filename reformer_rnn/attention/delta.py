@@ -11,8 +11,9 @@ import torch
 import torch.nn.functional as F
 
 from ..core import check_int,check_mask,hide_padding,ordinary_only,values_known
-from .decay import (check_equal_lengths,decay_matrix,gradient_like,log_decays,
-                                          start_state,sum_ranges,sums_after)
+from .decay import (check_equal_lengths,decay_matrix,log_decays,
+                                          start_state,sums_after)
+from .decay_kernel import gradient_like,sum_ranges
 from .linear import Buffers,cut_tile,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/15_delta.ipynb #75282e99
