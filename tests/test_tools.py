@@ -1,5 +1,5 @@
 "The tools report what they are there to report, on a small project of their own."
-import base64, io, json, shutil, subprocess, sys, venv
+import base64, io, json, re, shutil, subprocess, sys, venv
 from pathlib import Path
 
 import pytest
@@ -88,6 +88,7 @@ def test_run_nbs_stores_light_pictures(project):
     assert difference <= 4, 'a picture has other colours'
     svg = ''.join(drawing['data']['image/svg+xml'])
     assert 'image/png' not in drawing['data'] and len(svg) < 20_000 and '#6b7280' in svg and 'metadata' not in svg
+    assert set(re.findall(r'transform="scale\((.*?)\)', svg)) == {f'{1/64}'}, 'letters have another size than their places'
     assert 'image/svg+xml' not in heavy['data'], 'a drawing of very many points weighs more than its pixels'
     assert picture(heavy).width in (2*heavy['metadata']['image/png']['width'],
                                     2*heavy['metadata']['image/png']['width'] + 1)

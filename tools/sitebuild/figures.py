@@ -5,7 +5,9 @@ from PIL import Image
 
 GREY, INK = '#6b7280', '#1f2328'  # What nbs/_site/matplotlibrc writes and draws in, and what the site shows by day
 HEAVY = 40_000  # Characters; an SVG with more of them, of a figure with many points, weighs more than its pixels
-NUMBER = re.compile(r'-?\d+\.\d{3,}')
+# A scale is kept as it is: 1/64, rounded, would make letters larger than the places they have; other numbers are
+# rounded to a hundredth of a point
+NUMBER = re.compile(r'scale\([^)]*\)|(?<=[\s"(,MLQCzHV])-?\d+\.\d{3,}')
 
 def light_png(picture):
     "The PNG `picture` (base64) with a palette of 256 colours, a third of its size."
@@ -20,9 +22,8 @@ def light_svg(picture):
     "The SVG `picture` without what no reader sees: its date and origin, and decimals of a hundredth of a point."
     picture = re.sub(r'<metadata>.*?</metadata>\s*', '', picture, flags=re.S)
     head, mark, body = picture.partition('<g ')
-    rounded = lambda found: f'{float(found[0]):.2f}'.rstrip('0').rstrip('.')
-    shown = re.sub(r'(?<=[\s"(,MLQCzHV])' + NUMBER.pattern, rounded, body)
-    return head + mark + shown
+    rounded = lambda found: found[0] if found[0][0] == 's' else f'{float(found[0]):.2f}'.rstrip('0').rstrip('.')
+    return head + mark + NUMBER.sub(rounded, body)
 
 def lighten(output):
     "Keep one light picture of those in the `output` of a cell: the drawing, or, where that is heavy, the pixels."
