@@ -88,7 +88,8 @@ def test_run_nbs_stores_light_pictures(project):
     assert difference <= 4, 'a picture has other colours'
     svg = ''.join(drawing['data']['image/svg+xml'])
     assert 'image/png' not in drawing['data'] and len(svg) < 20_000 and '#6b7280' in svg and 'metadata' not in svg
-    assert set(re.findall(r'transform="scale\((.*?)\)', svg)) == {f'{1/64}'}, 'letters have another size than their places'
+    sizes = set(re.findall(r'transform="scale\((.*?)\)', svg))
+    assert sizes == {str(1/64)}, f'letters have another size than their places: {sizes}'
     assert 'image/svg+xml' not in heavy['data'], 'a drawing of very many points weighs more than its pixels'
     assert picture(heavy).width in (2*heavy['metadata']['image/png']['width'],
                                     2*heavy['metadata']['image/png']['width'] + 1)
