@@ -43,8 +43,8 @@ def inked(picture):
 
 def joined(numbers):
     "The `numbers` of a path with nothing between them that can be left out."
-    texts = [re.sub(r'^(-?)0\.', r'\1.', f'{o + 0.:.2f}'.rstrip('0').rstrip('.')) for o in numbers]  # + 0. turns -0 round
-    return ' '.join(texts).replace(' -', '-')
+    short = lambda o: f'{o + 0.:.2f}'.rstrip('0').rstrip('.')  # + 0. makes 0 of -0
+    return ' '.join(re.sub(r'^(-?)0\.', r'\1.', short(o)) for o in numbers).replace(' -', '-')
 
 def relative(path, coarse=1):
     "The `path` of a drawing with points as distances from the one before, in units `coarse` times as large."
@@ -60,7 +60,8 @@ def packed(picture):
     """The SVG `picture` as the site stores it, a third lighter: no line breaks, names only of what is used, paths of
     short numbers, and letters drawn to an eighth of the precision of the font, which is finer than any screen."""
     picture = re.sub(r'<!--.*?-->', '', picture, flags=re.S)
-    picture = re.sub(r' d="([MLQCz\s\d.-]*)" transform="scale\(0\.015625\)"',
+    # 1/64, or what was stored before scales were left alone
+    picture = re.sub(r' d="([MLQCz\s\d.-]*)" transform="scale\(0\.0(?:15625|2)\)"',
                      lambda found: f' d="{relative(found[1], 8)}" transform="scale(.125)"', picture)
     picture = re.sub(r' d="([MLQCz\s\d.-]*)"', lambda found: f' d="{relative(found[1])}"', picture)
     used = set(re.findall(r'#([\w.-]+)', picture))
