@@ -209,22 +209,26 @@ def forward(self:Embed,
         raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 '
                          f'to {V-1}')
     x = self.tokens(ids)
-    places = count_positions(ids, mask)
     if self.scale!=1: x = self.scale*x
-    if self.positions is not None:
-        x = x + self.positions(places if start is None else places+start.unsqueeze(1))
-    return self.dropout(hide_padding(x, mask))
+    places = count_positions(ids, mask, start)
+    if self.positions is not None: x = x + self.positions(places)
+    x = hide_padding(x, mask)
+    return self.dropout(x) if self.dropout.training else x
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #b41048f9
 def count_positions(
     ids:torch.Tensor, # Tokens, (b, n)
     mask:torch.Tensor=None, # Key mask (b, n), False at padding
-)->torch.Tensor: # (1, n), or (b, n) with a mask
+    start:torch.Tensor=None, # Position of the first token, (b,); None for 0
+)->torch.Tensor: # (1, n) or (b, n)
     """Numbers of the tokens, counting the real ones only; `ValueError` for a mask that is no key
     mask"""
-    if mask is None: return torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
-    if mask.dtype!=torch.bool or mask.shape!=ids.shape:
+    if mask is None:
+        if ids.shape[1]==1 and start is not None: return start.unsqueeze(1)
+        places = torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
+    elif mask.dtype!=torch.bool or mask.shape!=ids.shape:
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
                          'key mask, '
                          f'torch.bool of shape {tuple(ids.shape)}, True for real tokens')
-    return (mask.cumsum(1)-1).clamp(min=0)
+    else: places = (mask.cumsum(1)-1).clamp(min=0)
+    return places if start is None else places+start.unsqueeze(1)

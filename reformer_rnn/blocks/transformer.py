@@ -23,6 +23,7 @@ def check_dropout(dropout):
     if not 0<=dropout<1:
         raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
 
+# %% ../../nbs/20_blocks/02_transformer.ipynb #7e9eda59
 class FeedForward(nn.Sequential):
     """Position-wise network with one hidden layer (Vaswani et al. 2017, section 3.3, by default
     with GELU)"""
@@ -37,6 +38,12 @@ class FeedForward(nn.Sequential):
         act = activations[check_choice('activation', activation, activations)]
         super().__init__(nn.Linear(d_model, d_ff, bias), act(), nn.Dropout(dropout),
                          nn.Linear(d_ff, d_model, bias))
+
+    def forward(self, x):
+        "Apply both maps, with the nonlinearity and dropout between them"
+        into,act,dropout,out = self
+        x = act(into(x))
+        return out(dropout(x) if dropout.training else x)
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #abe7c23c
 class Step(NamedTuple):
@@ -82,12 +89,13 @@ class Block(nn.Module):
 def attend(self:Block, x, state=None, context=None, mask=None):
     "What attention adds"
     y,state = self.attention(self.norm1(x), state, context, mask)
-    return self.dropout(y),state
+    return (self.dropout(y) if self.dropout.training else y),state
 
 @patch
 def feed(self:Block, x, state=None, context=None, mask=None):
     "What the feed-forward network adds"
-    return self.dropout(self.ff(self.norm2(x))),None
+    y = self.ff(self.norm2(x))
+    return (self.dropout(y) if self.dropout.training else y),None
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #c31982f3
 @patch

@@ -39,7 +39,9 @@ class RMSBlock(Block):
 
     def attend(self, x, state=None, context=None, mask=None):
         "What attention adds"
-        return self.attention(self.dropout(self.norm1(x)), state, context, mask)
+        x = self.norm1(x)
+        if self.dropout.training: x = self.dropout(x)
+        return self.attention(x, state, context, mask)
 
     def forward(self, x, state=None, **kwargs):
         """Run the block; with `checkpoint`, keep what goes in, and run it a second time for the
@@ -270,12 +272,11 @@ def change_states(
     return state._replace(layers=tuple(layers))
 
 # %% ../../nbs/30_models/06_block_recurrent.ipynb #6527425a
-_rows = {f'XL:{w}': dict(window=w, recurrent=())
-         for w in (512,1024,2048)} | {f'Slide:{n}L': dict(n_layers=n, recurrent=())
-                                      for n in (12,13)}
-_rows |= {f'Rec:{o}': dict(cell=o)
-          for o in state_cells} | {f'Feedback:{o}': dict(cell=o, feedback=True)
-                                   for o in ('lstm:single','fixed:skip')}
+_xl_rows = {f'XL:{w}': dict(window=w, recurrent=()) for w in (512,1024,2048)}
+_rows = _xl_rows | {f'Slide:{n}L': dict(n_layers=n, recurrent=()) for n in (12,13)}
+_rows |= {f'Rec:{cell}': dict(cell=cell) for cell in state_cells}
+_rows |= {f'Feedback:{cell}': dict(cell=cell, feedback=True)
+          for cell in ('lstm:single','fixed:skip')}
 _large = dict(n_heads=16, d_head=128, d_ff=8192)
 _rows |= {'Memorizing:32k': dict(window=512, recurrent=(),
                                  memory={-4: dict(size=32768, k_neighbours=128)})}
@@ -335,5 +336,5 @@ def scaled_model(
     **changes, # Other arguments of `BlockRecurrentLM`
 )->BlockRecurrentLM: # A `WindowLM` for the rows that are called XL
     "The model of a row of table 1 in another size"
-    kind = WindowLM if row.partition(':')[0]=='XL' else BlockRecurrentLM
+    kind = WindowLM if row in _xl_rows else BlockRecurrentLM
     return kind(vocab_sz, **scaled_row(row, *size, **changes))

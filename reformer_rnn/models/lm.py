@@ -140,9 +140,11 @@ def read(self:LM,
         raise ValueError(f'the state belongs to {len(position)} sequences, ids to {len(ids)}: '
                          'reset the model, or select rows of the state')
     x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
-    if not keep_state: return self.norm(x),None
-    seen = ids.new_full((len(ids),), ids.shape[1]) if mask is None else mask.sum(1).to(ids.dtype)
-    return self.norm(x),LMState(seen if position is None else position+seen, states)
+    x = self.norm(x)
+    if not keep_state: return x,None
+    if position is None: position = ids.new_zeros(len(ids))
+    seen = ids.shape[1] if mask is None else mask.sum(1).to(ids.dtype)
+    return x,LMState(position+seen, states)
 
 # %% ../../nbs/30_models/01_lm.ipynb #8aeabe94
 @patch
