@@ -184,14 +184,15 @@ class Decoder:
     def reset(self):
         "Forget what was read"
         self.groups = [] # pairs: numbers of rows (None for all), and their state
+        self.length = 0 # tokens of the longest row
 
     @contextmanager
     def quiet(self):
-        "Evaluation mode and inference mode inside a `with` block"
+        "Evaluation mode, inference mode and no looking at numbers inside a `with` block"
         training = [o for o in self.modules if o.training]
         for o in training: o.training = False
         try:
-            with torch.inference_mode(): yield
+            with torch.inference_mode(), trusting(): yield
         finally:
             for o in training: o.training = True
 
@@ -207,6 +208,9 @@ def read(self:Decoder,
     ids,mask = check_prompts(self.model, ids, mask)
     if len(ids)!=self.batch:
         raise ValueError(f'{len(ids)} prompts: expected {self.batch}, as the decoder was made')
+    self.length = ids.shape[1]
+    check_room(self.model, self.length, 1)
+    self.room = self.model.max_positions
     self.modules = list(self.model.modules())
     groups = [(None,ids,mask)]
     if mask is not None and self.model.one_length: groups = rows_by_length(ids, mask)
@@ -246,8 +250,12 @@ def __call__(self:Decoder,
     tokens:torch.Tensor, # The next token of every row, (b,) or (b, 1); not checked
 )->torch.Tensor: # Logits of the token after it, (b, vocab_sz)
     "Read one more token a row"
+    if not self.groups: raise ValueError('nothing was read yet: call `read` with the prompts first')
+    self.length += 1
+    if self.room is not None and self.length>self.room:
+        raise ValueError(f'token {self.length}: the model has {self.room} positions (max_len)')
     tokens = tokens.view(self.batch, 1)
-    with self.quiet(), trusting():
+    with self.quiet():
         logits = []
         for i,(rows,state) in enumerate(self.groups):
             found,state = self.step(tokens if rows is None else tokens[rows], state)

@@ -16,6 +16,9 @@ from torch import nn
 from ..core import Movable,check_choice,check_int,import_modules
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
 from .search import Generating
+# can be had from here as well
+from .carry import evaluating
+from .generate import check_sampling,sample_token
 from .names import named_attention
 from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack

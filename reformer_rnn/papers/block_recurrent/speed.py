@@ -18,7 +18,7 @@ import torch.nn.functional as F
 
 from ...core import check_writable,state_nbytes
 from ...models.block_recurrent import WindowLM,paper_rows,scaled_model,scaled_row
-from ...models.carry import evaluating
+from ...models.lm import evaluating
 from ...runs.experiment import Experiment
 from ...runs.read import shown
 from ...runs.measure import (Measurement,in_turns,peak_bytes,quiet_machine,ratio,
