@@ -163,10 +163,28 @@ CURRENT = '''() => { const place = document.querySelector('.menu .current-page')
     return document.querySelectorAll('.menu details[open]').length == 1 && place.height > 0
         && place.top >= 0 && place.bottom <= innerHeight }'''
 
+# Where the verdict begins, and the first picture as a share of the page.
+VERDICT = '''() => { const found = [...document.querySelectorAll('h2')].find(o => o.textContent.startsWith('Verdict'));
+    return found && found.getBoundingClientRect().top + scrollY }'''
+PICTURE_AT = '''() => { const found = document.querySelector('article .cell_output img, article figure.mechanism');
+    return found && (found.getBoundingClientRect().top + scrollY)/document.documentElement.scrollHeight }'''
+TABLES = 'attention/fla', 'models/names', 'models/promises'  # pages about names and guarantees: nothing to draw
+
+def answers_first(page, name):
+    "An experiment opens with its verdict, and a page about a mechanism with its picture."
+    room, _, rest = name.removesuffix('.html').partition('/')
+    if room == 'papers' and not rest.endswith('claims'):
+        begins = page.evaluate(VERDICT)
+        assert begins and begins <= 800, 'the verdict does not begin on the first screen'
+    if room in ('attention', 'blocks', 'models') and f'{room}/{rest}' not in TABLES:
+        place = page.evaluate(PICTURE_AT)
+        assert place and place <= .25, 'no picture within the first quarter of the page'
+
 @pytest.mark.parametrize('name', PAGES)
 def test_page(visit, name):
     path = DOCS/name
     page = visit(path.as_uri(), viewport=dict(width=1300, height=800))
+    answers_first(page, name)
     assert page.evaluate(SCROLLING) == []
     screens = page.evaluate('document.documentElement.scrollHeight')/800
     assert screens <= SCREENS or name in TALL, f'{screens:.1f} screens: fold, shorten or split'

@@ -16,7 +16,9 @@ CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attribut
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
 WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
-FOLDED = 8  # lines; longer tests and code that draws are folded, unless the cell says `#| code-fold: false`
+# Lines of a cell from which on its code is folded, unless it says `#| code-fold: false`: what stands aside of the
+# text, other code, and definitions.
+ASIDE, LONG, WHOLE = 6, 14, 20
 IMPORT = re.compile(r'(?:import|from) |\s*(?:#|$)')
 TEST = re.compile(r'^\s*(?:with )?(?:assert\b|test_\w+\(|pytest\.raises)', re.M)
 REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
@@ -197,7 +199,9 @@ class Converter:
         picture = self.picture(cell.place, option, outputs)
         kind = purpose(source, picture)
         aside = kind != 'Code' or nb.page.startswith('papers/')  # there the answers come first
-        fold = option.get('code-fold', kind == 'Imports' or aside and source.count('\n') >= FOLDED)
+        long = source.count('\n') >= (ASIDE if aside else LONG)
+        defines = api.exported(nb.cells[cell.place.cell])
+        fold = option.get('code-fold', kind == 'Imports' or long and (aside or not defines))
         tags = ['remove-input']*('echo' in off) + ['hide-input']*(fold is True)
         prompts = dict(code_prompt_show=kind, code_prompt_hide=kind)
         metadata = dict(tags=tags, mystnb=dict(image=picture) | prompts)
@@ -233,7 +237,7 @@ class Converter:
                     waiting = None
                 continue
             if api.exported(nb.cells[cell.place.cell]):
-                shown = 'exports' in cell.directives_
+                shown = 'exports' in cell.directives_ and cell.source.count('\n') < WHOLE
                 if waiting is None:
                     found = self.exported(nb, cell)
                     yield from self.entries(nb, found, 2 if level == 1 else 3, not shown)
