@@ -263,6 +263,7 @@ def __call__(self:Decoder,
             self.groups[i] = rows,state
         return self.together(logits)
 
+# %% ../../nbs/30_models/01_generate.ipynb #1668b785
 @patch
 def together(self:Decoder, logits):
     "The logits of all groups, in the order of the rows"

@@ -68,6 +68,7 @@ def model_layers(
             else build_attention(spec, d_model, n_heads, max_len, depth=i)
             for i,spec in enumerate(specs)]
 
+# %% ../../nbs/30_models/01_lm.ipynb #c881f653
 def check_layer(layer, d_model):
     "Refuse a layer that does not fit into a language model"
     if layer.d_model!=d_model or not layer.causal:
