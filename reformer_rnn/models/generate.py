@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['token_probabilities', 'penalise_repetition', 'sample_token', 'check_logits', 'check_sampling', 'Generating',
-           'pad_left', 'join_prompts', 'check_prompts', 'check_room', 'check_stop', 'Decoder', 'rows_by_length',
-           'read_pieces', 'Compiled', 'check_generator', 'write_tokens', 'seen_tokens', 'Speed', 'generation_speed']
+           'pad_left', 'join_prompts', 'check_prompts', 'check_key_mask', 'check_room', 'check_stop', 'Decoder',
+           'rows_by_length', 'read_pieces', 'Compiled', 'check_generator', 'write_tokens', 'seen_tokens', 'Speed',
+           'generation_speed']
 
 # %% ../../nbs/30_models/01_generate.ipynb #bf254415
 import time,warnings
@@ -128,6 +129,9 @@ def check_prompts(
     if isinstance(ids, (list,tuple)):
         if mask is not None: raise ValueError('a list of prompts needs no mask: leave it out')
         ids,mask = join_prompts(ids, next(model.parameters()).device)
+    if not isinstance(ids, torch.Tensor):
+        raise ValueError(f'ids are a {type(ids).__name__}: expected a tensor of tokens (batch, '
+                         'positions), or a list of prompts')
     if ids.ndim!=2 or ids.shape[1]==0 or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
                          'integers (batch, positions), with at least one position to continue from')
@@ -135,6 +139,12 @@ def check_prompts(
         raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 to '
                          f'{model.vocab_sz-1}')
     if mask is None: return ids,None
+    check_key_mask(ids, mask)
+    return pad_left(ids, mask)
+
+# %% ../../nbs/30_models/01_generate.ipynb #2ef6ef11
+def check_key_mask(ids, mask):
+    "Refuse a mask that does not say of every token whether it is real"
     if mask.dtype!=torch.bool or mask.shape!=ids.shape:
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
                          f'key mask, torch.bool of shape {tuple(ids.shape)}, True for real tokens')
@@ -142,7 +152,6 @@ def check_prompts(
     if empty.any():
         raise ValueError(f'row {int(empty.nonzero()[0])} of the mask has no real token: expected '
                          'at least one to continue from')
-    return pad_left(ids, mask)
 
 # %% ../../nbs/30_models/01_generate.ipynb #ad584b96
 def check_room(
