@@ -1,4 +1,5 @@
 "Turn notebooks into what Sphinx with MyST-NB reads: neutral Markdown into MyST, definitions into reference entries."
+import ast
 import re
 from functools import cached_property
 
@@ -19,7 +20,6 @@ WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
 # Lines of a cell from which on its code is folded, unless it says `#| code-fold: false`: what stands aside of the
 # text, other code, and definitions.
 ASIDE, LONG, WHOLE = 6, 14, 20
-IMPORT = re.compile(r'(?:import|from) |\s*(?:#|$)')
 TEST = re.compile(r'^\s*(?:with )?(?:assert\b|test_\w+\(|pytest\.raises)', re.M)
 REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
@@ -36,10 +36,15 @@ def headed(cell):
     "Does the reference of a page begin with this cell?"
     return cell.cell_type == 'markdown' and REFERENCE.search(rewrite(cell.source, fence=lambda piece: ''))
 
+def imports(source):
+    "Does `source` do nothing but import?"
+    try: return all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.parse(source).body)
+    except SyntaxError: return False  # IPython's magic
+
 def purpose(source, picture):
     "What the code of a cell is for: a figure is looked at, and a test believed, before it is taken apart."
     if picture: return 'Code of the figure'
-    if all(IMPORT.match(line) for line in source.split('\n')): return 'Imports'
+    if imports(source): return 'Imports'
     return 'Code of the test' if TEST.search(source) else 'Code'
 
 def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
@@ -81,7 +86,7 @@ class Converter:
         elif re.search(r'[A-Z_(]', code): href = self.elsewhere.get(name)
         else: href = None
         if not href: return code
-        return f'<a class="symbol" href="{href}"><code class="docutils literal notranslate">{named[0][1:-1]}</code></a>'
+        return f'<a class="symbol" href="{href}"><code class="literal">{named[0][1:-1]}</code></a>'
 
     def whereabouts(self, file):
         "What became of a `file` that is not there."
