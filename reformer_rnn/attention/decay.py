@@ -167,6 +167,7 @@ def check_equal_lengths(q, k, v):
 class ForgettingAttention(QKVAttention):
     "Base of layers with a decaying state: no normaliser, a norm over each head, a gate"
     state_type = torch.Tensor
+    bounded = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
