@@ -5,13 +5,12 @@
 # %% auto #0
 __all__ = ['TASKS', 'STRETCHES', 'MOST_WRITES', 'state_tracking_experiment', 'StateTrackingConfig', 'state_tracking_model',
            'state_tracking_dl', 'state_tracking_learner', 'right_answers', 'share', 'along', 'by_writes',
-           'train_state_tracking', 'chance_of', 'check_state_tracking', 'run_state_tracking', 'state_tracking_columns',
+           'train_state_tracking', 'chance_of', 'prepare_state_tracking', 'state_tracking_columns',
            'plot_state_tracking', 'state_tracking_curve']
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #565bbdd9
 from dataclasses import dataclass,replace
 from functools import partial
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
@@ -27,9 +26,8 @@ from ...data.state_tracking import (
 from ...models.lm import LM,evaluating
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
-from ...runs.experiment import Experiment
 from ...runs.read import Runs
-from ...runs.train import LongRun,check_run,fit_recorded,run_all
+from ...runs.train import LongRun,Training,fit_recorded
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #09341ebc
 TASKS = {'parity': ParityDL, 'permutations': PermutationsDL, 'reassigned': ReassignedDL}
@@ -161,35 +159,16 @@ def chance_of(
     return 1/(N_VALUES if task=='reassigned' else TASKS[task].n_symbols)
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #5edb7e70
-def check_state_tracking(
+def prepare_state_tracking(
     cfg:StateTrackingConfig, # Settings
-):
-    "Refuse settings that cannot be run, before the first step"
+)->StateTrackingConfig: # The same, with the folder of the task
+    "Refuse what else cannot be run, before the first step"
     check_choice('task', cfg.task, TASKS)
     for name in ('epoch_steps','bs','n_valid'): check_int(name, getattr(cfg, name))
     for n in (cfg.length,*cfg.unseen): state_tracking_dl(cfg, n, 1, 0).one_batch()
     if not cfg.clip>=0:
         raise ValueError(f'clip={cfg.clip}: expected a norm above 0, or 0 for no clipping')
-    for attention in cfg.attention: state_tracking_model(cfg, attention)
-    check_run(cfg)
-
-def run_state_tracking(
-    cfg:StateTrackingConfig, # Settings
-)->Runs: # The records of all runs
-    "Train every model with every seed, print the table, draw the picture"
-    check_state_tracking(cfg)
-    cfg = replace(cfg, results=f'{cfg.results}/{cfg.task}')
-    runs = Runs(run_all(cfg, train_state_tracking))
-    print(f'\n{runs.table(state_tracking_columns(runs)).to_string()}')
-    path = Path(cfg.results)/f'{cfg.task}.png'
-    plot_state_tracking(runs).savefig(path, dpi=100); plt.close()
-    print(f'\nRuns and picture: {path.parent}')
-    return runs
-
-state_tracking_experiment = Experiment(
-    'state_tracking', StateTrackingConfig, run_state_tracking,
-    'train layers to follow parity, permutations or keys that are assigned again',
-    headline=('accuracy',), per_data=True)
+    return replace(cfg, results=f'{cfg.results}/{cfg.task}')
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #2b890ffc
 def state_tracking_columns(
@@ -225,3 +204,12 @@ def state_tracking_curve(
     if 'by_writes' in run: return [int(i) for i in run['by_writes']],list(run['by_writes'].values())
     longest = max(run['config']['length'], *run['config']['unseen'])
     return [longest*(i+1)/STRETCHES for i in range(STRETCHES)],run['along']
+
+# %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #5da3a239
+state_tracking_experiment = Training(
+    'state_tracking', StateTrackingConfig, train_state_tracking,
+    'train layers to follow parity, permutations or keys that are assigned again',
+    headline=('accuracy',), per_data=True, model=state_tracking_model,
+    prepare=prepare_state_tracking,
+    report=lambda runs: {'Accuracy': runs.table(state_tracking_columns(runs))},
+    pictures=dict(state_tracking=plot_state_tracking))
