@@ -4,21 +4,18 @@
 
 # %% auto #0
 __all__ = ['decay_matrix', 'channel_weights', 'sums_after', 'decay_chunks', 'decay_step', 'log_decays', 'start_state',
-           'decay_attention', 'check_equal_lengths', 'over_chunks', 'sum_ranges', 'range_tables', 'gradient_like',
-           'differentiable_decay_gradients', 'attend_decaying', 'ForgettingAttention', 'Retention',
-           'GatedLinearAttention']
+           'decay_attention', 'check_equal_lengths', 'ForgettingAttention', 'Retention', 'GatedLinearAttention']
 
 # %% ../../nbs/10_attention/06_decay.ipynb #1d2e19e1
 import torch
 import torch.nn.functional as F
-from fastcore.basics import patch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 
 from ..core import (
-    check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,own_state,values_known)
+    check_choice,check_int,check_mask,check_qkv,hide_padding,own_state,values_known)
+from .decay_kernel import attend_decaying
 from .layer import QKVAttention,register_attention,split_heads
-from .linear import Buffers,cut_tile,into_chunks,safe_divide,tile_slices
+from .linear import safe_divide
 
 # %% ../../nbs/10_attention/06_decay.ipynb #3f58177f
 def decay_matrix(
@@ -153,7 +150,7 @@ def decay_attention(
         S = None if state is None and n>1 else start_state(state, (b,h,d,V.shape[-1]), V)
         if n==1: out,S = decay_step(Q, K, V, g, S)
         elif n==0: out = V
-        else: out,S = attend_decaying(Q, K, V, g, S, C)
+        else: out,S = attend_decaying(decay_chunks, Q, K, V, g, S, C)
         if normalize: out = safe_divide(out[...,:-1], out[...,-1:])
     return out.to(v.dtype),S
 
@@ -165,283 +162,6 @@ def check_equal_lengths(q, k, v):
         raise ValueError(f'{q.shape[2]} queries over {k.shape[2]} keys: a state that forgets is '
                          'causal, and needs as many keys as queries')
     return q
-
-# %% ../../nbs/10_attention/06_decay.ipynb #8641f077
-def over_chunks(
-    f, # `(*chunks, S) -> (out, S)` on tensors (b*h, chunks, C, ...)
-    xs, # Tensors (b, h, n, ...)
-    S:torch.Tensor, # State, (b, h, d, dv)
-    C:int, # Positions in a chunk
-    rows:int=2048, # Rows of a stretch, over all heads
-): # `(out, S)`
-    "Cut positions into chunks, apply `f` to stretches of them, and put them together again"
-    b,h,n = xs[0].shape[:3]
-    chunks = [into_chunks(o.flatten(0, 1), C) for o in xs]
-    S = S.flatten(0, 1)
-    outs = []
-    length = max(1, rows//max(1, b*h*C)) # chunks of a stretch; a batch may be empty
-    def run(*stretch): return checkpoint(f, *stretch, use_reentrant=False, preserve_rng_state=False)
-    if ordinary_only(): run = f
-    for stretch in zip(*(o.split(length, 1) for o in chunks)):
-        out,S = run(*stretch, S)
-        outs.append(out)
-    return torch.cat(outs, 1).flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
-
-# %% ../../nbs/10_attention/06_decay.ipynb #58bbc34a
-def sum_ranges(
-    C:int, # Positions in a chunk
-    like:torch.Tensor, # For dtype and device
-)->torch.Tensor: # (C, C*C + 2*C + 1), zeros and ones
-    "Columns that add up the places j+1 to i for all (i, j), those up to i, those after j, and all"
-    at = torch.arange(C, device=like.device)
-    upto,after = at[:,None]<=at,at[:,None]>at # (place, i) and (place, j)
-    pairs = upto[:,:,None]&after[:,None]
-    everything = torch.ones_like(upto[:,:1])
-    return torch.cat([pairs.flatten(1),upto,after,everything], 1).to(like.dtype)
-
-# %% ../../nbs/10_attention/06_decay.ipynb #5fb264a7
-class _Tile:
-    "N chunks of all heads of a tile, each (C, ...): the factors of its decays, A, and its states"
-    def __init__(self, buffers, xs, cut, tables, start):
-        self.buffers,self.C,self.chunks = buffers,self.length(cut(xs[0]).shape[3]),len(cut(xs[0]))
-        self.Q,self.K,self.V,g = (self.load(name, cut(x)) for name,x in zip(('Q','K','V','g'), xs))
-        (self.N,_,d),self.sums = self.Q.shape,tables.get(self.C)
-        self.weigh(g)
-        self.asked = torch.mul(self.Q, self.before, out=buffers('asked', *self.Q.shape))
-        self.written = torch.mul(self.K, self.after, out=buffers('written', *self.K.shape))
-        self.states = buffers('states', self.chunks+1, self.N//self.chunks, d, self.V.shape[-1])
-        torch.bmm(self.written.mT, self.V, out=self.states[1:].flatten(0, 1))
-        self.states[0] = 0 if start is None else start.flatten(0, 1)
-        self.fade(self.states.unbind(0), 1)
-
-    def length(self, C): return C
-    def load(self, name, x): return self.buffers(name, *x.shape).copy_(x).flatten(0, 2)
-
-    def fade(self, sums, step):
-        "To each sum add what is left of the one before it, forwards or backwards"
-        kept = self.whole.unflatten(0, (self.chunks,-1)).unbind(0)
-        for i,keep in list(enumerate(kept))[::step]:
-            if step==1: sums[i+1].addcmul_(sums[i], keep)
-            else: sums[i].addcmul_(sums[i+1], keep)
-
-# %% ../../nbs/10_attention/06_decay.ipynb #19d79c10
-class _HeadTile(_Tile):
-    "One decay a head and position"
-    def weigh(self, g):
-        "The factors, and A"
-        square = self.N,self.C,self.C
-        factors = torch.mm(g.squeeze(-1), self.sums,
-                           out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
-        between,before,after,whole = factors.split([self.C**2,self.C,self.C,1], -1)
-        self.between = between.unflatten(-1, (self.C,self.C))
-        self.whole = whole.unsqueeze(-1)
-        self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
-        self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *square))
-        self.A = torch.mul(self.QK, self.between, out=self.buffers('A', *square)).tril_()
-
-# %% ../../nbs/10_attention/06_decay.ipynb #9fc5d91f
-def _pairs(x, s):
-    "The first and the second of each two blocks of s positions, each (N, C/2s, s, d)"
-    return x.unflatten(1, (-1,2,s)).unbind(2)
-
-def _between(A, s):
-    "The parts of (N, C, C) in which second blocks see first ones, (N, C/2s, s, s), a view"
-    return A.unflatten(2, (-1,2*s)).unflatten(1, (-1,2*s)).diagonal(0, 1, 3).movedim(-1,
-            1)[:,:,s:,:s]
-
-# %% ../../nbs/10_attention/06_decay.ipynb #c53a4003
-class _ChannelTile(_Tile):
-    "A decay for each channel and position; chunks are filled up to a power of two"
-    def length(self, C): return 1<<(C-1).bit_length()
-
-    def load(self, name, x):
-        C = x.shape[3]
-        out = self.buffers(name, *x.shape[:3], self.C, x.shape[-1])
-        out[...,:C,:] = x
-        if C<self.C: out[...,C:,:] = 0
-        return out.flatten(0, 2)
-
-    def product(self, name, x, y): return torch.mul(x, y, out=self.buffers(name, *x.shape))
-
-    def weigh(self, g):
-        "The factors of each round, A, and the factors of the state"
-        self.before,total = g.exp_(),g.clone()
-        self.after = self.buffers('after', *g.shape).fill_(1)
-        self.rounds = []
-        self.A = self.buffers('A', self.N, self.C, self.C).zero_()
-        self.A.diagonal(0, 1, 2).copy_(self.product('QK', self.Q, self.K).sum(-1))
-        s = 1
-        while s<self.C:
-            (_,upto) = _pairs(self.before, s)
-            (after,_) = _pairs(self.after, s)
-            kept = [self.buffers(f'{name}{s}', *x.shape).copy_(x) for name,
-                    x in (('upto',upto),('after',after))]
-            self.rounds.append((s,*kept))
-            asked = self.product(f'asked{s}', _pairs(self.Q, s)[1], upto)
-            written = self.product(f'written{s}', _pairs(self.K, s)[0], after)
-            if s==1:
-                _between(self.A, s).copy_(self.product('QK1', asked, written).sum(-1, keepdim=True))
-            else: _between(self.A, s).copy_(asked @ written.mT)
-            first,second = total.unflatten(1, (-1,2)).unbind(2)
-            upto.mul_(first.unsqueeze(2)); after.mul_(second.unsqueeze(2))
-            total,s = first*second,2*s
-        self.whole = total.mT
-
-# %% ../../nbs/10_attention/06_decay.ipynb #e473a621
-def _tile_gradients(tile, dO, R, want_g):
-    """Gradients of queries, keys, values and, if wanted, logarithms; and that of the state before
-    the tile"""
-    buffers = tile.buffers
-    S = tile.states[:-1].flatten(0, 1)
-    Rs = buffers('R', *tile.states.shape)
-    torch.bmm(tile.asked.mT, dO, out=Rs[:-1].flatten(0, 1))
-    Rs[-1] = 0 if R is None else R
-    tile.fade(Rs.unbind(0), -1)
-    R = Rs[1:].flatten(0, 1)
-    dA = torch.bmm(dO, tile.V.mT, out=buffers('dA', *tile.A.shape)).tril_()
-    dV = torch.bmm(tile.A.mT, dO, out=buffers('dV', *dO.shape)).baddbmm_(tile.written, R)
-    dQ = torch.bmm(dO, S.mT, out=buffers('dQ', *tile.Q.shape)).mul_(tile.before)
-    dK = torch.bmm(tile.V, R.mT, out=buffers('dK', *tile.Q.shape)).mul_(tile.after)
-    dg = tile.gradients(dA, dQ, dK, S, R, want_g)
-    return (dQ,dK,dV,dg),buffers('last_R', *Rs[0].shape).copy_(Rs[0])
-
-# %% ../../nbs/10_attention/06_decay.ipynb #a3119ed3
-@patch
-def gradients(self:_HeadTile, dA, dQ, dK, S, R, want_g):
-    "Add what comes through A to `dQ` and `dK`; the gradient of the logarithms"
-    G = dA.mul_(self.between)
-    dg = None
-    if want_g:
-        terms = self.buffers('terms', self.N, self.sums.shape[1])
-        between,before,after,whole = terms.split([self.C**2,self.C,self.C,1], -1)
-        torch.mul(G, self.QK, out=between.unflatten(-1, (self.C,self.C)))
-        scratch = torch.mul(dQ, self.Q, out=self.buffers('scratch', *dQ.shape))
-        torch.sum(scratch, -1, out=before)
-        torch.sum(torch.mul(dK, self.K, out=scratch), -1, out=after)
-        through = torch.bmm(S.flatten(1).unsqueeze(-2), R.flatten(1).unsqueeze(-1))
-        torch.mul(through.view(-1), self.whole.view(-1), out=whole.squeeze(-1))
-        dg = (terms @ self.sums.mT).unsqueeze(-1)
-    dQ.baddbmm_(G, self.K)
-    dK.baddbmm_(G.mT, self.Q)
-    return dg
-
-# %% ../../nbs/10_attention/06_decay.ipynb #842ae6e4
-@patch
-def gradients(self:_ChannelTile, dA, dQ, dK, S, R, want_g):
-    "The same, round by round from the whole chunk to single positions"
-    before = self.product('before', dQ, self.Q)
-    after = self.product('behind', dK, self.K)
-    total = self.product('through', S, R).sum(-1).unsqueeze(1)*self.whole.mT
-    for s,upto,kept in self.rounds[::-1]:
-        (_,b),(a,_) = _pairs(before, s),_pairs(after, s)
-        total = torch.stack([total+b.sum(2),total+a.sum(2)], 2).flatten(1, 2)
-        block = _between(dA, s)
-        written = self.buffers(f'written{s}', *kept.shape)
-        asked = self.buffers(f'asked{s}', *upto.shape)
-        times = torch.mul if s==1 else torch.matmul # one number times a row
-        q = times(block, written).mul_(upto)
-        k = times(block.mT, asked).mul_(kept)
-        _pairs(dQ, s)[1].add_(q); b.addcmul_(q, _pairs(self.Q, s)[1])
-        _pairs(dK, s)[0].add_(k); a.addcmul_(k, _pairs(self.K, s)[0])
-    own = dA.diagonal(0, 1, 2).unsqueeze(-1)
-    dQ.addcmul_(own, self.K); dK.addcmul_(own, self.Q)
-    return before.add_(total)
-
-# %% ../../nbs/10_attention/06_decay.ipynb #9b7dbc7f
-def range_tables(parts, C, like):
-    "`sum_ranges` for each length that a chunk has in these parts"
-    return {c: sum_ranges(c, like) for c in {min(C, part.stop-part.start) for part in parts}}
-
-def gradient_like(x):
-    """An empty tensor for a gradient of (b, h, n, ...), in the layout of an output (b, n, h, ...);
-    None for None"""
-    if x is None: return None
-    return torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2)
-
-def _tiles(xs, C, S, states):
-    "A function that makes the tile of a part, and the slices"
-    q,g = xs[0],xs[3]
-    (groups,parts) = tile_slices(q, C)
-    buffers = Buffers(device=q.device, dtype=q.dtype)
-    kind,tables = (_HeadTile,range_tables(parts, C, q)) if g.shape[-1]==1 else (_ChannelTile,{})
-    def make(rows, i):
-        start = S if i==0 else states[i-1]
-        cut = lambda x: cut_tile(x, rows, parts[i], C)
-        return kind(buffers, xs, cut, tables, None if start is None else start[rows]),cut
-    return make,groups,len(parts)
-
-# %% ../../nbs/10_attention/06_decay.ipynb #c99055d9
-class _Decay(torch.autograd.Function):
-    "Decaying linear attention in tiles; its output is (b, n, h, dv)"
-    @staticmethod
-    def forward(ctx, q, k, v, g, S, C):
-        (b,h,n,d),dv,xs = q.shape,v.shape[-1],(q,k,v,g)
-        whole = v.new_empty(b, n, h, dv)
-        states = []
-        make,groups,parts = _tiles(xs, C, S, states)
-        states += [v.new_empty(b, h, d, dv) for _ in range(parts)]
-        for rows in groups:
-            for i in range(parts):
-                tile,cut = make(rows, i)
-                states[i][rows] = tile.states[-1].view_as(states[i][rows])
-                out = torch.bmm(tile.A, tile.V, out=tile.buffers('out', *tile.V.shape))
-                out.baddbmm_(tile.asked, tile.states[:-1].flatten(0, 1))
-                _put(out, cut(whole.transpose(1,2)))
-        ctx.save_for_backward(*xs, S, *states[:-1])
-        ctx.C = C
-        ctx.set_materialize_grads(False) # no zeros where nobody asked for a gradient
-        return whole,states[-1]
-
-def _put(x, place):
-    "Copy chunks (N, C, d) into the view of a tile, without what fills them up"
-    place.copy_(x[:,:place.shape[3]].unflatten(0, place.shape[:3]))
-
-# %% ../../nbs/10_attention/06_decay.ipynb #2e97952d
-def _decay_backward(ctx, dO, R_last):
-    "The gradients of `_Decay`, tile by tile from the last to the first"
-    *xs,S = ctx.saved_tensors[:5]
-    states = ctx.saved_tensors[5:]
-    v = xs[2]
-    want_g = ctx.needs_input_grad[3]
-    dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
-    if torch.is_grad_enabled(): return differentiable_decay_gradients((*xs,S), (dO,R_last), ctx.C)
-    grads = [gradient_like(x) for x in xs]
-    dS = None if S is None else torch.empty_like(S)
-    make,groups,parts = _tiles(xs, ctx.C, S, states)
-    for rows in groups:
-        R = None if R_last is None else R_last[rows].flatten(0, 1)
-        for i in reversed(range(parts)):
-            tile,cut = make(rows, i)
-            new,R = _tile_gradients(tile, tile.load('dO', cut(dO)), R, want_g)
-            for whole,x in zip(grads, new):
-                if x is not None: _put(x, cut(whole))
-        if S is not None: dS[rows] = R.view_as(dS[rows])
-    return *grads[:3],grads[3] if want_g else None,dS,None
-
-_Decay.backward = staticmethod(_decay_backward)
-
-# %% ../../nbs/10_attention/06_decay.ipynb #e9f28f16
-def differentiable_decay_gradients(inputs, cotangents, C):
-    "The gradients of the kernel for a second derivative: autograd goes through `decay_chunks`"
-    *xs,S = inputs
-    start = S if S is not None else xs[0].new_zeros(*xs[0].shape[:2], xs[0].shape[-1],
-                                                    xs[2].shape[-1])
-    outputs = over_chunks(decay_chunks, xs, start, 1<<(C-1).bit_length())
-    outputs,cotangents = zip(*((o, g) for o,g in zip(outputs, cotangents) if g is not None))
-    wanted = [x for x in inputs if x is not None and x.requires_grad]
-    grads = dict(zip(map(id, wanted),
-                     torch.autograd.grad(outputs, wanted, cotangents, create_graph=True,
-                                         allow_unused=True)))
-    return (*(grads.get(id(x)) for x in inputs),None)
-
-def attend_decaying(Q, K, V, g, S, C):
-    "The kernel, or what a compiler, an exporter and a transform can read"
-    n = Q.shape[2]
-    if ordinary_only() or torch.compiler.is_compiling():
-        if S is None: S = Q.new_zeros(*Q.shape[:2], Q.shape[-1], V.shape[-1])
-        return over_chunks(decay_chunks, (Q,K,V,g), S, 1<<(min(C, n)-1).bit_length())
-    out,S = _Decay.apply(Q, K, V, g, S, min(C, n))
-    return out.transpose(1,2),S
 
 # %% ../../nbs/10_attention/06_decay.ipynb #f35b95f6
 class ForgettingAttention(QKVAttention):

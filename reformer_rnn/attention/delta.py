@@ -7,12 +7,15 @@ __all__ = ['delta_matrix', 'delta_chunks', 'over_whole', 'differentiable_delta_g
            'check_delta', 'check_steps', 'delta_attention', 'delta_decays']
 
 # %% ../../nbs/10_attention/15_delta.ipynb #34ff90ff
+import math
+
 import torch
 import torch.nn.functional as F
 
 from ..core import check_int,check_mask,hide_padding,ordinary_only,values_known
-from .decay import (check_equal_lengths,decay_matrix,gradient_like,log_decays,
-                                          start_state,sum_ranges,sums_after)
+from .decay import (check_equal_lengths,decay_matrix,log_decays,
+                                          start_state,sums_after)
+from .decay_kernel import LEAST,gradient_like,sum_ranges
 from .linear import Buffers,cut_tile,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/15_delta.ipynb #75282e99
@@ -70,7 +73,7 @@ class _Tile:
         self.Q,self.K,self.V,self.beta = (load(*x) for x in (('Q',q),('K',k),('V',v),('beta',beta)))
         self.N,self.C,self.d = self.K.shape
         self.square = self.N,self.C,self.C
-        eye,self.sums = constants[self.C]
+        eye,self.sums,self.triangle = constants[self.C]
         if self.gated: self.factors(load('g', g).squeeze(-1))
         self.KK,self.QK = (torch.bmm(x, self.K.mT, out=buffers(name, *self.square))
                            for name,x in (('KK',self.K),('QK',self.Q)))
@@ -83,11 +86,21 @@ class _Tile:
     def factors(self, g):
         """Products of decays between two positions, from the start, to the end, and over the whole
         chunk"""
+        self.open = bool(g.sum(-1).min()>math.log(LEAST))
+        if self.open: return self.quotients(g)
         sums = torch.mm(g, self.sums, out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
         between,before,after,whole = sums.split([self.C**2,self.C,self.C,1], -1)
         self.between = between.unflatten(-1, (self.C,self.C))
         self.whole = whole.unsqueeze(-1)
         self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
+
+    def quotients(self, g):
+        "The same where no gate is nearly shut: all factors are quotients of running products"
+        upto = (g @ self.triangle.mT).exp_().unsqueeze(-1)
+        inverse = upto.reciprocal()
+        self.between = torch.mul(upto, inverse.mT, out=self.buffers('between', *self.square))
+        self.before,self.whole = upto,upto[:,-1:]
+        self.after = inverse.mul_(self.whole)
 
     def decayed(self, name, x):
         "Products of two positions, with what is left between them"
@@ -179,21 +192,30 @@ def _decay_gradient(tile, S, E, G, dQ, erased, written):
     buffers,C = tile.buffers,tile.C
     terms = buffers('terms', tile.N, tile.sums.shape[1])
     between,before,after,whole = terms.split([C*C,C,C,1], -1)
-    torch.mul(G, tile.QK, out=between.unflatten(-1, (C,C))).addcmul_(E, tile.KK)
+    pairs = between.unflatten(-1, (C,C))
+    torch.mul(G, tile.QK, out=pairs).addcmul_(E, tile.KK)
     scratch = torch.mul(dQ, tile.Q, out=buffers('scratch', *tile.Q.shape))
     torch.sum(scratch.addcmul_(erased, tile.K, value=-1), -1, out=before)
     torch.sum(torch.mul(written, tile.K, out=scratch), -1, out=after)
     through = torch.bmm(S.flatten(1).unsqueeze(-2), tile.R.flatten(1).unsqueeze(-1))
     torch.mul(through.view(-1), tile.whole.view(-1), out=whole.squeeze(-1))
-    return (terms @ tile.sums.mT).unsqueeze(-1)
+    if not tile.open: return (terms @ tile.sums.mT).unsqueeze(-1)
+    return _through_quotients(tile, pairs, before, after, whole)
+
+def _through_quotients(tile, pairs, before, after, whole):
+    "The same, where every factor is a quotient of running products"
+    pairs = pairs.tril(-1) # a position and itself: no decay
+    sums = before+pairs.sum(-1)-pairs.sum(-2)-after
+    sums[:,-1:] += after.sum(-1, keepdim=True)+whole
+    return (sums @ tile.triangle).unsqueeze(-1)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #e64c52a8
 def _constants(parts, C, gated, like):
-    "For each length of a chunk the identity and, with decays, the table of sums"
-    lengths = {min(C, part.stop-part.start) for part in parts}
-    return {c: (torch.eye(c, dtype=like.dtype, device=like.device),
-                sum_ranges(c, like) if gated else None)
-            for c in lengths}
+    "For each length of a chunk the identity, the table of sums and a triangle of ones"
+    def of(c):
+        eye = torch.eye(c, dtype=like.dtype, device=like.device)
+        return eye,sum_ranges(c, like) if gated else None,torch.ones_like(eye).tril_()
+    return {c: of(c) for c in {min(C, part.stop-part.start) for part in parts}}
 
 # %% ../../nbs/10_attention/15_delta.ipynb #033d3c54
 class _Delta(torch.autograd.Function):

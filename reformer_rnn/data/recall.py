@@ -63,7 +63,15 @@ class RecallDL(TfmdDL):
         words = np.random.SeedSequence((self.seed,stream,first)).generate_state(1)
         generator = torch.Generator().manual_seed(int(words[0])) # which uses 32 bits only
         length = self.lengths[min(self.epoch, len(self.lengths)-1)]
-        return recall_batch(n, length, generator)
+        return self.draw(n, length, generator)
+
+    def draw(self,
+        n_items:int, # How many sequences
+        length:int, # Tokens of each
+        generator:torch.Generator, # Source of randomness
+    )->tuple: # Input and target
+        "Sequences of the task; a subclass draws those of another one"
+        return recall_batch(n_items, length, generator)
 
 # %% ../../nbs/40_data/09_recall.ipynb #bf2686b3
 @patch
