@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['byte_gpt2', 'load_gpt2', 'save_gpt2', 'check_tokenizer', 'load_tokenizer', 'check_gpt2', 'gpt2_shape',
-           'RecurrentGPT2', 'fingerprint']
+           'gpt2_settings', 'gpt2_from', 'RecurrentGPT2', 'fingerprint']
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #a9206bdc
 import hashlib,json,os,re,socket,threading,warnings
@@ -22,7 +22,9 @@ from torch.utils.checkpoint import checkpoint
 from ..attention.sliding import check_rows
 from ..core import (
     check_choice,check_folder,check_int,detach_state,whole_folder,write_json)
+from ..pretrained import Kind,Pretrained,kinds
 from ..data.documents import ByteVocab
+from ..data.vocab import continue_text
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
 from .lm import check_sampling,evaluating,sample_token
 
@@ -222,9 +224,25 @@ def gpt2_shape(
     c = base.config
     return GPT2Shape(c.n_embd, c.n_layer, c.n_head, c.n_positions)
 
+def gpt2_settings(base)->dict: # Ready for JSON
+    "What a GPT-2 is built with, wherever it came from"
+    settings = json.loads(base.config.to_json_string(use_diff=False))
+    return {name: o for name,o in settings.items() if name!='_name_or_path'}
+
+def gpt2_from(
+    settings:dict, # From `gpt2_settings`
+): # `GPT2LMHeadModel` with random weights
+    "A GPT-2 with these settings"
+    tf = _transformers()
+    return tf.GPT2LMHeadModel(tf.GPT2Config.from_dict(settings)).eval()
+
+# so that a model with a memory can be kept together with its base
+kinds['gpt2'] = Kind(lambda o: type(o).__name__=='GPT2LMHeadModel', gpt2_settings, gpt2_from)
+
 # %% ../../nbs/30_models/08_gpt2.ipynb #cf051352
-class RecurrentGPT2(nn.Module):
+class RecurrentGPT2(Pretrained):
     "A pre-trained GPT-2 that carries a memory from window to window"
+    own_tokens = True # what they mean is decided; see `adopt_vocab`
     def __init__(self,
         base, # `GPT2LMHeadModel`; it is used, not copied
         kind:str='kv', # A key of `retrofits`: 'kv', 'rmt', 'glr', or the controls 'lora' and 'none'
@@ -239,6 +257,7 @@ class RecurrentGPT2(nn.Module):
         self.base = base
         self.kind = check_choice('kind', kind, retrofits)
         self.vocab_sz = c.vocab_size
+        if getattr(c, 'byte_level', False) and c.vocab_size==256: self.vocab = ByteVocab()
         self.checkpoint = checkpoint
         self.shape = gpt2_shape(base)
         wte = base.transformer.wte.weight
@@ -409,15 +428,19 @@ def reset(self:RecurrentGPT2):
 @patch
 def generate(
     self:RecurrentGPT2,
-    # The text to continue, (b, n) with n of at least 1; it may be longer than a window
+    # The text to continue, (b, n) with n of at least 1, or a string, for which `vocab` must be set;
+    # it may be longer than a window
     ids:torch.Tensor,
     n:int, # Number of tokens to add
     temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
     top_k:int=None, # Draw from this many of the most probable tokens only
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
     mask:torch.Tensor=None, # (b, n) boolean, False at padding, with a real token in every row
-)->torch.Tensor: # The new tokens, (b, n)
+)->torch.Tensor: # The new tokens, (b, n), or what they mean
     "Continue a text, in evaluation mode"
+    if isinstance(ids, str):
+        return continue_text(self, ids, n, temperature=temperature, top_k=top_k,
+                             generator=generator)
     check_int('n', n, minimum=0)
     check_sampling(temperature, top_k, self.vocab_sz)
     self.check(ids, mask=mask)

@@ -15,8 +15,10 @@ from fastcore.basics import patch
 from torch import nn
 
 from ..core import (
-    Movable,check_choice,check_int,detach_state,import_modules,own_state,values_known)
+    check_choice,check_int,detach_state,import_modules,own_state,values_known)
+from ..pretrained import Pretrained
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
+from ..data.vocab import continue_text
 from .names import named_attention
 from ..blocks.positions import Embed,count_positions
 from ..blocks.reversible import ReversibleStack
@@ -31,7 +33,7 @@ class LMState(NamedTuple):
     layers:tuple # State of every block's attention
 
 # %% ../../nbs/30_models/01_lm.ipynb #78e03a9e
-class LM(Movable):
+class LM(Pretrained):
     "Language model: embedding, blocks, output"
     def __init__(self,
         vocab_sz:int, # Number of different tokens
@@ -181,15 +183,19 @@ def evaluating(
 @patch
 def generate(
     self:LM,
-    ids:torch.Tensor, # The text to continue, (b, n) with n of at least 1
+    # The text to continue, (b, n) with n of at least 1, or a string, for which `vocab` must be set
+    ids:torch.Tensor,
     n:int, # Number of tokens to add
     temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
     top_k:int=None, # Draw from this many of the most probable tokens only
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
     # (b, n), False at padding, wherever it is: every row is continued as it would be alone
     mask:torch.Tensor=None,
-)->torch.Tensor: # The new tokens, (b, n)
+)->torch.Tensor: # The new tokens, (b, n), or what they mean
     "Continue a text through the recurrent form, in evaluation mode"
+    if isinstance(ids, str):
+        return continue_text(self, ids, n, temperature=temperature, top_k=top_k,
+                             generator=generator)
     check_int('n', n, minimum=0); check_sampling(temperature, top_k, self.vocab_sz)
     if ids.ndim!=2 or ids.shape[1]==0:
         raise ValueError(f'ids have shape {tuple(ids.shape)}: expected (batch, positions) with at '

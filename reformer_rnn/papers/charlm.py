@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Whole', 'whole_models', 'bounded_states', 'charlm_experiment', 'CharLMConfig', 'load_text', 'only_letters',
-           'whole_model', 'charlm_model', 'n_symbols', 'continuation', 'heldout_bits', 'other_form', 'floors',
-           'train_charlm', 'bits_under_forms', 'written', 'run_charlm', 'check_charlm', 'bits_unit', 'has_learned',
-           'bits_table', 'plot_charlm']
+           'whole_model', 'charlm_model', 'n_symbols', 'continuation', 'heldout_bits', 'charlm_bits', 'other_form',
+           'floors', 'train_charlm', 'bits_under_forms', 'written', 'run_charlm', 'check_charlm', 'bits_unit',
+           'has_learned', 'bits_table', 'plot_charlm']
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #f1e934f3
 import math
@@ -166,6 +166,16 @@ def heldout_bits(
         return evaluate_bits(model, part, cfg.seq_len, carry=True)
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #63e4da2c
+def charlm_bits(
+    cfg:CharLMConfig, # Settings
+    model:LM, # Trained
+    attention:str, # Its name
+    ids:torch.Tensor=None, # A text, (n,); None for the held-out part of the run's own
+): # `(bits, ids)`
+    "Bits per byte of a text as a run measures them"
+    if ids is None: ids = load_text(cfg)[0].valid
+    return heldout_bits(cfg, model, attention, ids),ids
+
 def other_form(
     cfg:CharLMConfig, # Settings
     model:LM, # Of a run
@@ -268,7 +278,7 @@ def check_charlm(cfg):
 charlm_experiment = Experiment(
     'charlm', CharLMConfig, run_charlm,
     'train a language model on the bytes of a file',
-    headline=('bits_per_byte',))
+    headline=('bits_per_byte',), evaluate=charlm_bits)
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #e206a75a
 def bits_unit(run)->str:
