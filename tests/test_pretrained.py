@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 from reformer_rnn.all import *
 from reformer_rnn.core import whole_folder
 from reformer_rnn.pretrained import kept_classes
+from reformer_rnn.runs.keep import load_run
 
 # Nobody builds one of these itself
 BASES = {'AttentionLayer', 'QKVAttention', 'DeltaLayer', 'ForgettingAttention', 'TwoWayAttention', 'LearnedMap'}
@@ -214,3 +215,67 @@ def test_without_the_hub(monkeypatch):
     import reformer_rnn.pretrained as module
     monkeypatch.setattr(module, 'find_spec', lambda name: None)
     with pytest.raises(FileNotFoundError, match='pip install huggingface_hub'): LM.from_pretrained('me/tiny')
+
+def trained(folder, *options):
+    "A small run of `charlm` from the shell."
+    text = ('It was the best of times, it was the worst of times. '*400).encode()
+    (folder/'book.txt').write_bytes(text)
+    command('charlm', folder/'book.txt', '--d-model', 16, '--n-heads', 2, '--n-layers', 1, '--seq-len', 32, '--bs', 4,
+            '--results', folder/'runs', '--sample', 0, *options)
+    return folder/'runs'/'linear-seed0.json'
+
+def command(*words): return run(sys.executable, '-c', 'from reformer_rnn.ledger.command import main; main()', *words)
+
+def test_from_a_run_to_a_sentence(tmp_path):
+    "Each step in a process of its own: train, write, measure; the number of the record comes out again."
+    record = trained(tmp_path)
+    stored = read_json(record)['bits_per_byte']
+    written = command('generate', record, '--prompt', 'It was', '--n', 40)
+    assert written.startswith('It was') and len(written) >= 30
+    code = """
+import sys
+from reformer_rnn.runs.keep import load_run, text_bits
+run = load_run(sys.argv[1])
+print(repr(text_bits(run.model, None, run)['model']))
+"""
+    assert abs(float(run(sys.executable, '-c', code, record))-stored) < 1e-6
+    assert f'{stored:.4f}' in command('evaluate', record)
+    assert 'bigram' in command('evaluate', record, tmp_path/'book.txt')
+    card = (tmp_path/'runs'/'linear-seed0.model'/'README.md').read_text()
+    assert f'{stored:.4f}' in card and 'book.txt' in card
+
+def test_without_a_model(tmp_path):
+    record = trained(tmp_path, '--no-save-model')
+    assert [p.name for p in record.parent.glob('*.model')] == []
+    with pytest.raises(FileNotFoundError, match='--no-save-model'): load_run(record)
+
+def bpe():
+    return train_bpe(Documents([Document('a', 'the cat sat on the mat, and the dog on the cat. '*20)]), 270)
+
+def test_trained_vocabulary_travels_along(tmp_path):
+    torch.manual_seed(0)
+    model = LM(270, **small).eval()
+    model.vocab = bpe()
+    model.save_pretrained(tmp_path/'model')
+    again = LM.from_pretrained(tmp_path/'model')
+    def text(m): return m.generate('the cat', 9, generator=torch.Generator().manual_seed(0))
+    assert text(again) == text(model)
+    (tmp_path/'model'/'tokenizer.json').write_text('{}')
+    with pytest.raises(ValueError, match='tokenizer.json'): LM.from_pretrained(tmp_path/'model')
+
+def test_tokenizer_larger_than_the_model():
+    model = LM(256, **small)
+    model.vocab = bpe()
+    with pytest.raises(ValueError, match='vocab_sz=270'): model.generate('the cat', 3)
+
+def test_foreign_vocabulary():
+    "A GPT-2 is not trained on tokens that are not its own, and is trained on those of its tokenizer."
+    from transformers import PreTrainedTokenizerFast
+    docs = Documents([Document(name, 'the cat sat on the mat '*8) for name in 'ab'])
+    held = Documents([Document('c', 'and the dog on the cat '*8)])
+    model = RecurrentGPT2(byte_gpt2(12, 1, 3, 16, 270), window=8)
+    def learner(vocab): return gpt2_learner(documents_dls(docs, held, 1, 16, vocab=vocab), model, 1e-3)
+    with pytest.raises(ValueError, match='load_tokenizer'): learner(None)
+    learner(PreTrainedTokenizerFast(tokenizer_object=bpe().tokenizer))
+    assert model.vocab.vocab_sz == 270
+    with pytest.raises(ValueError, match='vocab=model.vocab'): learner(None)

@@ -23,7 +23,7 @@ from ..data.vocab import LetterVocab,model_ids,text_ids
 from ..models.lm import LM,check_sampling,evaluating,sample_token
 from ..training.learner import evaluate_bits
 from .experiment import (
-    Experiment,changed_settings,command_lines,find_experiment,todays_names)
+    Experiment,changed_settings,command_lines,declared,find_experiment,todays_names)
 from .read import made_on,number,read_record
 
 # %% ../../nbs/60_runs/08_keep.ipynb #d4e554c6
@@ -97,6 +97,8 @@ def run_card(
     record:dict, # Of a run
 )->str: # Markdown
     "What a record says about its model"
+    if record['experiment'] not in declared(): # of a notebook, say
+        return f'Trained by the experiment `{record["experiment"]}`.'
     experiment = find_experiment(record['experiment'])
     data = record.get('text') or record['config'].get('data') or 'data of the experiment'
     changed = changed_settings(experiment, record['config'])
