@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['kept_classes', 'Kind', 'kinds', 'registries', 'FORMAT', 'CONFIG', 'WEIGHTS', 'CARD', 'Companion', 'companions',
-           'Pretrained', 'to_json', 'from_json', 'arguments_of', 'specification', 'find_class', 'build', 'shared_names',
-           'rebuild', 'exchanged', 'check_same', 'describe', 'git_commit', 'stored_tensors', 'model_card', 'write_card',
-           'shipped_models', 'find_pretrained', 'read_config', 'check_tensors', 'load_folder', 'load_model']
+           'companion_modules', 'Pretrained', 'to_json', 'from_json', 'arguments_of', 'specification', 'find_class',
+           'build', 'shared_names', 'rebuild', 'exchanged', 'check_same', 'describe', 'companion', 'git_commit',
+           'stored_tensors', 'model_card', 'write_card', 'shipped_models', 'find_pretrained', 'read_config',
+           'check_tensors', 'load_folder', 'load_model']
 
 # %% ../nbs/04_pretrained.ipynb #52a5f835
 import inspect,json,subprocess
@@ -244,6 +245,18 @@ CARD = 'README.md'
 # What else belongs to a model, in files of its own: `write(value, folder)` and `read(folder)`
 Companion = namedtuple('Companion', 'write read names')
 companions = {} # Attribute of the model -> `Companion`
+# Attribute -> module that enters it there
+companion_modules = dict(vocab='reformer_rnn.data.vocab', scaler='reformer_rnn.data.series')
+
+def companion(
+    name:str, # Attribute of a model
+)->Companion:
+    "How what belongs to a model is written and read, or `ValueError`"
+    if name not in companion_modules:
+        raise ValueError(f'companion {name!r} is not known; expected '
+                         f'{", ".join(companion_modules)}')
+    import_module(companion_modules[name])
+    return companions[name]
 
 def git_commit()->str: # None where there is none
     "Commit of the checkout that this package is part of"
@@ -290,9 +303,9 @@ def save_pretrained(self:Pretrained,
     config = dict(format=FORMAT, library='reformer_rnn', version=reformer_rnn.__version__,
                   commit=git_commit()) | describe(self)
     tensors = stored_tensors(self, dtype)
-    config['companions'] = [name for name in companions if getattr(self, name, None) is not None]
+    config['companions'] = [o for o in companion_modules if getattr(self, o, None) is not None]
     with whole_folder(folder) as new:
-        for name in config['companions']: companions[name].write(getattr(self, name), new)
+        for name in config['companions']: companion(name).write(getattr(self, name), new)
         save_file(tensors, str(new/WEIGHTS), metadata=dict(format='pt'))
         write_json(new/CONFIG, config)
     write_card(folder, about)
@@ -341,7 +354,8 @@ def shipped_models()->dict: # Name -> folder
 def _from_hub(name, **options):
     "The folder in the hub's cache, filled if need be"
     hub = _hub()
-    wanted = [CONFIG,WEIGHTS,CARD,MANIFEST,*(o for kept in companions.values() for o in kept.names)]
+    beside = [o for name in companion_modules for o in companion(name).names]
+    wanted = [CONFIG,WEIGHTS,CARD,MANIFEST,*beside]
     try: return Path(hub.snapshot_download(name, allow_patterns=wanted, **options))
     except (hub.errors.HfHubHTTPError,hub.errors.HFValidationError,OSError,ValueError) as e:
         why = str(e).strip().splitlines() or [type(e).__name__]
@@ -447,10 +461,9 @@ def load_folder(
     device = next((o.device for o in own.values()), None)
     model.load_state_dict({name: o.to(device) for name,o in tensors.items()}, assign=True)
     for name in config['companions']:
-        if name not in companions:
-            raise ValueError(f'{folder/CONFIG}: companion {name!r} is not known; expected '
-                             f'{", ".join(companions)}')
-        setattr(model, name, companions[name].read(folder))
+        try: found = companion(name)
+        except ValueError as e: raise ValueError(f'{folder/CONFIG}: {e}') from None
+        setattr(model, name, found.read(folder))
     return model.eval()
 
 # %% ../nbs/04_pretrained.ipynb #b3c29e0a

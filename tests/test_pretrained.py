@@ -279,3 +279,11 @@ def test_foreign_vocabulary():
     learner(PreTrainedTokenizerFast(tokenizer_object=bpe().tokenizer))
     assert model.vocab.vocab_sz == 270
     with pytest.raises(ValueError, match='vocab=model.vocab'): learner(None)
+
+def test_scaler_travels_along(tmp_path):
+    values = torch.randn(50, 3, dtype=torch.float64)*torch.tensor([1., 1e3, .1])+5
+    model = informer()
+    model.scaler = Scaler(values, ('a', 'b', 'c'))
+    model.save_pretrained(tmp_path/'model')
+    again = load_model(tmp_path/'model').scaler
+    assert torch.equal(again.transform(values), model.scaler.transform(values)) and again.columns == ('a', 'b', 'c')
