@@ -150,6 +150,9 @@ STICKING_OUT = '''() => {
         o.getBoundingClientRect().right > innerWidth + 1 && o.getClientRects().length
         && !o.closest('.toc-drawer, math') && !scrolls(o.parentElement)).map(o => o.outerHTML.slice(0, 150)) }'''
 
+SCREENS = 14  # of 800 pixels, with everything folded
+TALL = {'claims.html'}  # a table that is searched, not read
+
 # Blocks of code that scroll: those in sight, for what is folded has no size.
 SCROLLING = '''() => { const wide = o => o.scrollWidth > o.clientWidth + 1;
     return [...document.querySelectorAll(
@@ -164,6 +167,8 @@ def test_page(visit, name):
     path = DOCS/name
     page = visit(path.as_uri(), viewport=dict(width=1300, height=800))
     assert page.evaluate(SCROLLING) == []
+    screens = page.evaluate('document.documentElement.scrollHeight')/800
+    assert screens <= SCREENS or name in TALL, f'{screens:.1f} screens: fold, shorten or split'
     if name not in ('index.html', 'search.html'):
         assert page.evaluate(CURRENT), 'the menu does not show where one is'
         assert page.locator('meta[name=description]').get_attribute('content')
@@ -278,11 +283,28 @@ def test_citations_show_their_paper(visit):
 
 def test_code_opens_by_a_click(visit):
     page = visit((DOCS/'attention'/'linear.html').as_uri())
-    fold = page.locator('details.api-code').first
-    assert not fold.locator('pre').is_visible()
-    fold.locator('summary').click()
-    assert fold.locator('pre').is_visible()
+    card = page.locator('details.api').first
+    fold = card.locator('details.api-code')
+    for folded in (card, fold):
+        inner = folded.locator('pre').last
+        assert not inner.is_visible()
+        folded.locator('summary').first.click()
+        assert inner.is_visible() == (folded is fold)
     assert page.locator('details.api-code span.k').count(), 'code without colours'
+
+def test_one_button_opens_all_code(visit):
+    page = visit((DOCS/'attention'/'linear.html').as_uri())
+    opened = page.locator('article details[open]')
+    page.get_by_role('button', name='Open all code').click()
+    assert opened.count() == page.locator('article details').count() > 10
+    page.get_by_role('button', name='Fold all code').click()
+    assert not opened.count()
+
+def test_links_open_what_is_folded(visit):
+    page = visit((DOCS/'attention'/'layer.html').as_uri())
+    method = page.locator('details.api .api-anchor[id]').first.get_attribute('id')
+    page.goto(f'{page.url}#{method}')
+    page.wait_for_function('name => document.getElementById(name).getClientRects().length', arg=method)
 
 # A small site, and what is reported when something is wrong with it
 

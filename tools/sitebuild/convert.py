@@ -16,6 +16,9 @@ CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attribut
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
 WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
+FOLDED = 8  # lines; longer tests and code that draws are folded, unless the cell says `#| code-fold: false`
+IMPORT = re.compile(r'(?:import|from) |\s*(?:#|$)')
+TEST = re.compile(r'^\s*(?:with )?(?:assert\b|test_\w+\(|pytest\.raises)', re.M)
 REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
 
@@ -30,6 +33,12 @@ def callouts(text):
 def headed(cell):
     "Does the reference of a page begin with this cell?"
     return cell.cell_type == 'markdown' and REFERENCE.search(rewrite(cell.source, fence=lambda piece: ''))
+
+def purpose(source, picture):
+    "What the code of a cell is for: a figure is looked at, and a test believed, before it is taken apart."
+    if picture: return 'Code of the figure'
+    if all(IMPORT.match(line) for line in source.split('\n')): return 'Imports'
+    return 'Code of the test' if TEST.search(source) else 'Code'
 
 def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
 
@@ -169,9 +178,14 @@ class Converter:
         off = {name for name, value in option.items() if value is False}
         if 'include' in off: return
         outputs = [] if 'output' in off else list(self.outputs(nb, cell))
-        tags = ['remove-input']*('echo' in off) + ['hide-input']*(option.get('code-fold') is True)
         if not source and not outputs: return
-        metadata = dict(tags=tags, mystnb=dict(image=self.picture(cell.place, option, outputs)))
+        picture = self.picture(cell.place, option, outputs)
+        kind = purpose(source, picture)
+        aside = kind != 'Code' or nb.page.startswith('papers/')  # there the answers come first
+        fold = option.get('code-fold', kind == 'Imports' or aside and source.count('\n') >= FOLDED)
+        tags = ['remove-input']*('echo' in off) + ['hide-input']*(fold is True)
+        prompts = dict(code_prompt_show=kind, code_prompt_hide=kind)
+        metadata = dict(tags=tags, mystnb=dict(image=picture) | prompts)
         return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
 
     def entries(self, nb, found, level, folded=True):
