@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Run', 'meanings', 'LARGEST', 'generate_experiment', 'evaluate_experiment', 'model_folder', 'load_run', 'settings_of',
            'numbers_of', 'run_card', 'keep_model', 'describe_model', 'stream_text', 'GenerateConfig', 'find_model',
-           'run_generate', 'text_bits', 'file_ids', 'EvaluateConfig', 'run_evaluate']
+           'run_generate', 'text_bits', 'plain_bits', 'EvaluateConfig', 'run_evaluate']
 
 # %% ../../nbs/60_runs/08_keep.ipynb #caea40ca
 from collections import namedtuple
@@ -16,10 +16,10 @@ import torch
 
 from ..core import check_int
 from ..pretrained import Pretrained,load_model,write_card
-from ..data.documents import BPEVocab,ByteVocab
+from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
-from ..data.vocab import LetterVocab,model_ids,text_ids
+from ..data.vocab import model_ids,text_ids
 from ..models.lm import LM,check_sampling,evaluating,sample_token
 from ..training.learner import evaluate_bits
 from .experiment import (
@@ -102,7 +102,7 @@ def run_card(
     experiment = find_experiment(record['experiment'])
     data = record.get('text') or record['config'].get('data') or 'data of the experiment'
     changed = changed_settings(experiment, record['config'])
-    settings = [f'- `{name}`: {value}' for name,value in changed.items()]
+    settings = [f'- `{f.name}`: {value}' for f,value in changed.items()]
     rows = [f'| {name} | {value:.4f} | {meanings.get(name.rpartition(".")[2], "")} |'
             for name,value in numbers_of(record).items()]
     seconds = record.get('throughput', {}).get('seconds', 0.)
@@ -226,29 +226,27 @@ def text_bits(
 )->dict: # Name -> bits per byte
     "Bits per byte of a text for a model, and for who knows only frequencies"
     evaluate = None if run is None else find_experiment(run.record['experiment']).evaluate
-    if path is None:
-        if evaluate is None:
-            raise ValueError('no file: this model has no held-out text of its own; name a file')
-        bits,ids = evaluate(run.settings, model, run.record['attention'], None)
-        return dict(model=bits, bigram=bigram_bits(ids), unigram=unigram_bits(ids))
-    data = read_bytes(path)
-    ids = file_ids(model, path, data)
-    if evaluate is not None: bits,_ = evaluate(run.settings, model, run.record['attention'], ids)
-    else: bits = evaluate_bits(model, ids, 256, carry=hasattr(model, 'carry_state'))
-    if isinstance(model.vocab, BPEVocab): bits = bits_per_byte(bits, len(ids), len(data))
-    return dict(model=bits, bigram=bigram_bits(data),
-                unigram=unigram_bits(data))
+    data = None if path is None else read_bytes(path)
+    try:
+        if evaluate is None: bits = plain_bits(model, data)
+        else: bits,data = evaluate(run.settings, model, run.record['attention'], data)
+    except ValueError as e: raise ValueError(f'{path}: {e}' if path else str(e)) from e
+    return dict(model=bits, bigram=bigram_bits(data), unigram=unigram_bits(data))
 
 # %% ../../nbs/60_runs/08_keep.ipynb #6486895c
-def file_ids(model, path, data)->torch.Tensor: # (n,)
-    "The tokens of a file, as a model knows them"
-    if isinstance(model.vocab, ByteVocab): return data
-    text = data.numpy().tobytes().decode('utf-8', errors='replace')
-    letters = isinstance(model.vocab, LetterVocab)
-    if letters: text = text.removesuffix('\n') # editors end a file with a line break
-    try: ids = text_ids(text, model.vocab)[0]
-    except ValueError as e: raise ValueError(f'{path}: {e}') from None
-    return ids.byte() if letters else ids
+def plain_bits(
+    model, # With a vocabulary
+    data:torch.Tensor, # Bytes of a text, (n,)
+)->float: # Bits per byte
+    "Read a text from its beginning to its end with the state carried along"
+    if data is None:
+        raise ValueError('no file: this model has no held-out text of its own; name a file')
+    if isinstance(model.vocab, ByteVocab): ids = data
+    else:
+        text = data.numpy().tobytes().decode('utf-8', errors='replace')
+        ids = text_ids(text.rstrip('\n'), model.vocab)[0] # editors end a file with a line break
+    bits = evaluate_bits(model, ids, 256, carry=hasattr(model, 'carry_state'))
+    return bits if len(ids)==len(data) else bits_per_byte(bits, len(ids), len(data))
 
 # %% ../../nbs/60_runs/08_keep.ipynb #f879345c
 @dataclass
@@ -265,7 +263,7 @@ def run_evaluate(
     run = load_run(cfg.run) if cfg.run.endswith('.json') else None
     model = find_model(cfg.run) if run is None else run.model
     found = text_bits(model, cfg.file or None, run)
-    print(f'{cfg.file or "held-out text of the run"}, bits per byte')
+    print(f'{Path(cfg.file).name or "held-out text of the run"}, bits per byte')
     for name,bits in found.items(): print(f'  {name:8s}{bits:.4f}')
     stored = None if run is None or cfg.file else run.record.get('bits_per_byte')
     if stored is not None: print(f'  the record says {stored:.4f}')
