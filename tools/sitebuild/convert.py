@@ -142,6 +142,20 @@ class Converter:
             origin = f'Module: `{self.cfg.lib_name}.{nb.module}`. ' + origin
         return '\n\n'.join([*lines, f'{{.origin}}\n{origin}'])
 
+    @cached_property
+    def mechanisms(self):
+        "The names of the drawings that the site knows."
+        script = (self.cfg.nbs_path/'_site'/'_static'/'mechanisms.js').read_text()
+        return re.findall(r'^  (\w+)\(\{[^}]*\}, view\)', script, re.M)
+
+    def check_mechanism(self, place, text):
+        "A figure that answers to sliders has a drawing, and numbers behind it."
+        if 'class="mechanism"' not in text: return
+        name, numbers = (re.search(f'data-{key}="([^"]*)"', text) for key in ('mechanism', 'numbers'))
+        if not name or name[1] not in self.mechanisms:
+            self.problems.add(place, f'names no mechanism of mechanisms.js: {", ".join(self.mechanisms)}')
+        if not numbers or numbers[1] in ('', '{}'): self.problems.add(place, 'a mechanism without numbers behind it')
+
     def outputs(self, nb, cell):
         "The stored outputs of a cell but for noise, made to fit the site."
         for out in cell.get('outputs', []):
@@ -151,6 +165,7 @@ class Converter:
             if 'image/svg+xml' in data: data['image/svg+xml'] = figures.inked(''.join(data['image/svg+xml']))
             if picture or REPR.match(''.join(data.get('text/plain', ''))): data.pop('text/plain', None)
             if 'text/html' in data:
+                self.check_mechanism(cell.place, ''.join(data['text/html']))
                 data['text/html'] = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
             if 'text/markdown' in data:
                 data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
