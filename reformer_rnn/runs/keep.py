@@ -20,7 +20,6 @@ from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
 from ..data.vocab import model_ids,text_ids
-from ..models.lm import LM,check_sampling,evaluating,sample_token
 from ..training.learner import evaluate_bits
 from .experiment import (
     Experiment,changed_settings,command_lines,declared,find_experiment,todays_names)
@@ -140,19 +139,6 @@ def describe_model(
     folder = model_folder(path)
     if folder.is_dir(): write_card(folder, run_card(record))
 
-# %% ../../nbs/60_runs/08_keep.ipynb #25761b96
-def _new_tokens(model, ids, n, generator, **options):
-    "The tokens that continue a text, one at a time where the model can do that"
-    if not isinstance(model, LM):
-        yield from model.generate(ids, n, generator=generator, **options).split(1, 1)
-        return
-    state = None
-    with evaluating(model):
-        for _ in range(n):
-            logits,state = model.step(ids, state)
-            ids = sample_token(logits[:,-1], generator=generator, **options)
-            yield ids
-
 # %% ../../nbs/60_runs/08_keep.ipynb #08d7b8c2
 def stream_text(
     model, # With a vocabulary
@@ -163,12 +149,10 @@ def stream_text(
     seed:int=0, # Selects the text
 ):
     "Continue a text piece by piece, or raise `ValueError`"
-    check_sampling(temperature, top_k, model.vocab_sz)
     ids = model_ids(model, prompt)
     generator = torch.Generator(ids.device).manual_seed(check_int('seed', seed, minimum=0))
     told,tokens = '',[]
-    for new in _new_tokens(model, ids, check_int('n', n, minimum=0), generator,
-                           temperature=temperature, top_k=top_k):
+    for new in model.stream(ids, n, temperature, top_k, generator):
         tokens.append(new.item())
         text = model.vocab.decode(tokens)
         whole = text.rstrip('\ufffd') if len(tokens)<n else text # the rest may be still to come
@@ -181,7 +165,7 @@ def stream_text(
 class GenerateConfig:
     "What to write"
     positional = 'run' # The option that needs no name
-    run:str = 'small' # Record of a run, folder of a model, or the name of one, such as small
+    run:str = '' # Record of a run (a JSON file), folder of a model, or name of one on the hub
     prompt:str = 'The ' # The text to continue
     n:int = 300 # Tokens to add
     temperature:float = .8 # 0 takes the most probable token, above 1 the text gets wild
@@ -194,7 +178,7 @@ def find_model(
     "The model of a run or of a folder, which knows what its tokens mean"
     is_record = str(name).endswith('.json')
     model = load_run(name).model if is_record else load_model(name)
-    if model.vocab is None or not hasattr(model, 'generate'):
+    if model.vocab is None or not hasattr(model, 'stream'):
         raise ValueError(f'{name} holds a {type(model).__name__} that was not trained on text: '
                          'expected a language model with a vocabulary')
     return model
@@ -253,7 +237,7 @@ def plain_bits(
 class EvaluateConfig:
     "What to measure"
     positional = 'run','file' # The options that need no names
-    run:str = 'small' # Record of a run, folder of a model, or the name of one, such as small
+    run:str = '' # Record of a run (a JSON file), folder of a model, or name of one on the hub
     file:str = '' # Text to measure; without one, what the run itself was measured on
 
 def run_evaluate(
