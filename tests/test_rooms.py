@@ -9,6 +9,7 @@ LIB = ROOT/'reformer_rnn'
 ROOMS = {  # Room: the rooms from which it may import, besides its own
     'core': (),
     'pretrained': ('core',),  # and whoever may import from core
+    'draw': ('core',),
     'attention': ('core',),
     'blocks': ('core', 'attention'),
     'data': ('core',),

@@ -91,6 +91,7 @@ def forward(self:FeedbackStack,
         a = e
     return torch.cat(ys, 1),(tuple(states) if keep_states else None)
 
+# %% ../../nbs/30_models/06_block_recurrent.ipynb #ee31777f
 @patch
 def read_piece(self:FeedbackStack, x, states, mask):
     "Run all blocks on tokens of one block of the text, and put the new states into the list"

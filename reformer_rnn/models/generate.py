@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['token_probabilities', 'penalise_repetition', 'sample_token', 'check_logits', 'check_sampling', 'Generating',
-           'pad_left', 'join_prompts', 'check_prompts', 'check_room', 'check_stop', 'Decoder', 'rows_by_length',
-           'read_pieces', 'Compiled', 'check_generator', 'write_tokens', 'seen_tokens', 'Speed', 'generation_speed']
+           'pad_left', 'join_prompts', 'check_prompts', 'check_key_mask', 'check_room', 'check_stop', 'Decoder',
+           'rows_by_length', 'read_pieces', 'Compiled', 'check_generator', 'write_tokens', 'seen_tokens', 'Speed',
+           'generation_speed']
 
 # %% ../../nbs/30_models/01_generate.ipynb #bf254415
 import time,warnings
@@ -129,6 +130,9 @@ def check_prompts(
     if isinstance(ids, (list,tuple)):
         if mask is not None: raise ValueError('a list of prompts needs no mask: leave it out')
         ids,mask = join_prompts(ids, next(model.parameters()).device)
+    if not isinstance(ids, torch.Tensor):
+        raise ValueError(f'ids are a {type(ids).__name__}: expected a tensor of tokens (batch, '
+                         'positions), or a list of prompts')
     if ids.ndim!=2 or ids.shape[1]==0 or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
                          'integers (batch, positions), with at least one position to continue from')
@@ -136,6 +140,12 @@ def check_prompts(
         raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 to '
                          f'{model.vocab_sz-1}')
     if mask is None: return ids,None
+    check_key_mask(ids, mask)
+    return pad_left(ids, mask)
+
+# %% ../../nbs/30_models/01_generate.ipynb #2ef6ef11
+def check_key_mask(ids, mask):
+    "Refuse a mask that does not say of every token whether it is real"
     if mask.dtype!=torch.bool or mask.shape!=ids.shape:
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
                          f'key mask, torch.bool of shape {tuple(ids.shape)}, True for real tokens')
@@ -143,7 +153,6 @@ def check_prompts(
     if empty.any():
         raise ValueError(f'row {int(empty.nonzero()[0])} of the mask has no real token: expected '
                          'at least one to continue from')
-    return pad_left(ids, mask)
 
 # %% ../../nbs/30_models/01_generate.ipynb #ad584b96
 def check_room(
@@ -185,14 +194,15 @@ class Decoder:
     def reset(self):
         "Forget what was read"
         self.groups = [] # pairs: numbers of rows (None for all), and their state
+        self.length = 0 # tokens of the longest row
 
     @contextmanager
     def quiet(self):
-        "Evaluation mode and inference mode inside a `with` block"
+        "Evaluation mode, inference mode and no looking at numbers inside a `with` block"
         training = [o for o in self.modules if o.training]
         for o in training: o.training = False
         try:
-            with torch.inference_mode(): yield
+            with torch.inference_mode(), trusting(): yield
         finally:
             for o in training: o.training = True
 
@@ -208,6 +218,9 @@ def read(self:Decoder,
     ids,mask = check_prompts(self.model, ids, mask)
     if len(ids)!=self.batch:
         raise ValueError(f'{len(ids)} prompts: expected {self.batch}, as the decoder was made')
+    self.length = ids.shape[1]
+    check_room(self.model, self.length, 1)
+    self.room = self.model.max_positions
     self.modules = list(self.model.modules())
     groups = [(None,ids,mask)]
     if mask is not None and self.model.one_length: groups = rows_by_length(ids, mask)
@@ -247,8 +260,12 @@ def __call__(self:Decoder,
     tokens:torch.Tensor, # The next token of every row, (b,) or (b, 1); not checked
 )->torch.Tensor: # Logits of the token after it, (b, vocab_sz)
     "Read one more token a row"
+    if not self.groups: raise ValueError('nothing was read yet: call `read` with the prompts first')
+    self.length += 1
+    if self.room is not None and self.length>self.room:
+        raise ValueError(f'token {self.length}: the model has {self.room} positions (max_len)')
     tokens = tokens.view(self.batch, 1)
-    with self.quiet(), trusting():
+    with self.quiet():
         logits = []
         for i,(rows,state) in enumerate(self.groups):
             found,state = self.step(tokens if rows is None else tokens[rows], state)
@@ -256,6 +273,7 @@ def __call__(self:Decoder,
             self.groups[i] = rows,state
         return self.together(logits)
 
+# %% ../../nbs/30_models/01_generate.ipynb #1668b785
 @patch
 def together(self:Decoder, logits):
     "The logits of all groups, in the order of the rows"

@@ -541,6 +541,7 @@ def _read_settings(folder):
         raise ValueError(f'{file}: dtype={saved["dtype"]!r} is no type of PyTorch')
     return saved
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #647021cf
 def _check_base(base, saved, folder):
     "Refuse another base than the one that a model was made for"
     check_gpt2(base)

@@ -17,6 +17,9 @@ from ..core import check_choice,check_int,import_modules
 from ..pretrained import Pretrained
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
 from .search import Generating
+# can be had from here as well
+from .carry import evaluating
+from .generate import check_sampling,sample_token
 from .names import named_attention
 from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
@@ -66,6 +69,7 @@ def model_layers(
             else build_attention(spec, d_model, n_heads, max_len, depth=i)
             for i,spec in enumerate(specs)]
 
+# %% ../../nbs/30_models/01_lm.ipynb #c881f653
 def check_layer(layer, d_model):
     "Refuse a layer that does not fit into a language model"
     if layer.d_model!=d_model or not layer.causal:

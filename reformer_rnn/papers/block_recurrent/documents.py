@@ -33,8 +33,7 @@ from ...data.text import Split,bigram_bits,unigram_bits
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8e0ed32c
 from ...models.block_recurrent import (BlockRecurrentLM,forget_states,scaled_model,
                                                  swap_states)
-from ...models.carry import evaluating
-from ...models.lm import LM
+from ...models.lm import LM,evaluating
 from ...training.callbacks import ResetRows
 from .recall import brt_learner
 from ...runs.read import Runs,dashed,legend_below,shown

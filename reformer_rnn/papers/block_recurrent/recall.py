@@ -21,8 +21,7 @@ from ...core import check_choice,seed_everything
 from ...attention.block_recurrent import state_cells
 from ...data.recall import RECALL_QUERY,RECALL_VALUES,RecallDL
 from ...models.block_recurrent import BlockRecurrentLM
-from ...models.carry import evaluating
-from ...models.lm import LM
+from ...models.lm import LM,evaluating
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
 from ...training.schedules import StepSchedule

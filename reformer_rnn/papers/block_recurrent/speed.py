@@ -18,7 +18,7 @@ import torch.nn.functional as F
 
 from ...core import state_nbytes
 from ...models.block_recurrent import WindowLM,paper_rows,scaled_model,scaled_row
-from ...models.carry import evaluating
+from ...models.lm import evaluating
 from ...runs.read import shown
 from ...runs.measure import (
     Measurement,Measuring,in_turns,peak_rows,ratio,timed,typical)

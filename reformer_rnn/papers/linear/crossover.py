@@ -19,8 +19,7 @@ import torch.nn.functional as F
 from ...core import seed_everything
 from ...attention.softmax import SoftmaxAttention
 from ...models.encoder_decoder import EncoderDecoder
-from ...models.carry import evaluating
-from ...models.lm import LM
+from ...models.lm import LM,evaluating
 from ...runs.interval import Measured
 from ...runs.measure import Measurement,Measuring,in_turns
 
