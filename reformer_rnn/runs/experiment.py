@@ -35,8 +35,8 @@ class Experiment:
     known_as:tuple = () # Other names in stored records
     per_data:bool = False # Does it add a folder for the data to `results`?
     places:tuple = () # Settings that name a folder, and decide nothing
-    # Of models of texts: `(settings, model, attention, bytes or None) -> (bits per byte, bytes)`, of
-    # a text, or of what the run held out
+    # Of models of texts: `(settings, model, attention, bytes or None) -> (bits per byte, bytes)`,
+    # of a text, or of what the run held out
     evaluate:object = None
 
     def run(self, cfg):
