@@ -38,6 +38,12 @@ def test_contents(wheel):
 
 def test_size(wheel): assert wheel.stat().st_size < 2.5e6
 
+def test_small_model(python, tmp_path):
+    "The model that comes with the package writes, where nothing can be reached."
+    code = "from reformer_rnn.models.lm import LM; print(LM.from_pretrained('small').generate('The ', 40))"
+    assert len(run(python, '-c', code, cwd=tmp_path)) >= 30
+    assert run(python.with_name('reformer_rnn'), 'generate', '--n', '20', cwd=tmp_path).startswith('The ')
+
 def test_requirements(wheel):
     "The versions that constraints.txt pins lie within the ranges that the wheel asks for."
     archive = zipfile.ZipFile(wheel)

@@ -165,7 +165,7 @@ def stream_text(
 class GenerateConfig:
     "What to write"
     positional = 'run' # The option that needs no name
-    run:str = '' # Record of a run (a JSON file), folder of a model, or name of one on the hub
+    run:str = 'small' # Record of a run, folder of a model, or the name of one, such as small
     prompt:str = 'The ' # The text to continue
     n:int = 300 # Tokens to add
     temperature:float = .8 # 0 takes the most probable token, above 1 the text gets wild
@@ -237,7 +237,7 @@ def plain_bits(
 class EvaluateConfig:
     "What to measure"
     positional = 'run','file' # The options that need no names
-    run:str = '' # Record of a run (a JSON file), folder of a model, or name of one on the hub
+    run:str = 'small' # Record of a run, folder of a model, or the name of one, such as small
     file:str = '' # Text to measure; without one, what the run itself was measured on
 
 def run_evaluate(
