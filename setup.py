@@ -30,7 +30,7 @@ setup(
     install_requires=shlex.split(cfg['requirements']),
     extras_require=extras,
     packages=find_packages(include=[lib, lib + '.*']),
-    package_data={lib: ['samples/*', 'py.typed']},
+    package_data={lib: ['samples/*', 'samples/*/*', 'py.typed']},
     include_package_data=False,  # package_data is all; else setuptools takes samples/ for a package
     entry_points={'console_scripts': [cfg['console_scripts']],
                   'nbdev': [f'{lib}={lib}._modidx:d']},  # lets other projects' docs link to ours

@@ -9,6 +9,7 @@ __all__ = ['parts', 'readers', 'public_names']
 import sys
 
 from .core import import_modules
+from .pretrained import Pretrained,load_model
 
 parts = 'attention','blocks','models','data','training' # rooms that are brought whole
 # of the runs: what reads results, and not what makes them
@@ -20,7 +21,8 @@ def public_names()->dict: # Name -> object
     for room in parts: modules += import_modules(f'reformer_rnn.{room}').values()
     runs = import_modules('reformer_rnn.runs')
     modules += [runs[f'reformer_rnn.runs.{name}'] for name in readers]
-    return {name: getattr(module, name) for module in modules for name in module.__all__}
+    names = {name: getattr(module, name) for module in modules for name in module.__all__}
+    return names | dict(Pretrained=Pretrained, load_model=load_model)
 
 # %% ../nbs/99_all.ipynb #bb0c49ac
 __all__ = sorted(public_names())

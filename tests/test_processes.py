@@ -38,7 +38,8 @@ def test_two_processes(tmp_path):
     out = finish(two)
     # one of them speaks
     assert out.count('linear, seed 0\n') == out.count('Held-out text') == 1, out
-    assert sorted(o.name for o in (tmp_path/'two').iterdir()) == ['charlm.png', 'linear-seed0.json']
+    files = ['charlm.png', 'linear-seed0.json', 'linear-seed0.model']
+    assert sorted(o.name for o in (tmp_path/'two').iterdir()) == files
     a = record(tmp_path/'one')
     b = record(tmp_path/'two')
     assert (a['environment']['processes'], b['environment']['processes']) == (1, 2)

@@ -32,8 +32,17 @@ def test_contents(wheel):
     "Every module and sample is in the wheel, and nothing besides."
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if '.dist-info/' not in name}
     package = ROOT/'reformer_rnn'
-    files = [*package.rglob('*.py'), package/'py.typed', *(package/'samples').iterdir()]
+    samples = [p for p in (package/'samples').rglob('*') if p.is_file()]
+    files = [*package.rglob('*.py'), package/'py.typed', *samples]
     assert inside == {p.relative_to(ROOT).as_posix() for p in files}
+
+def test_size(wheel): assert wheel.stat().st_size < 2.5e6
+
+def test_small_model(python, tmp_path):
+    "The model that comes with the package writes, where nothing can be reached."
+    code = "from reformer_rnn.models.lm import LM; print(LM.from_pretrained('small').generate('The ', 40))"
+    assert len(run(python, '-c', code, cwd=tmp_path)) >= 30
+    assert run(python.with_name('reformer_rnn'), 'generate', '--n', '20', cwd=tmp_path).startswith('The ')
 
 def test_requirements(wheel):
     "The versions that constraints.txt pins lie within the ranges that the wheel asks for."

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from ..core import check_int
+from ..pretrained import Pretrained
 from .linear import feature_maps,get_feature_map
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #5f2ba571
@@ -102,7 +103,7 @@ def project_heads(
     return x @ weight.to(x.dtype).transpose(-1,-2)
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #a7e34946
-class Favor(nn.Module):
+class Favor(Pretrained):
     """Positive orthogonal random features (Choromanski et al. 2021), an unbiased estimate of
     exp(q·k/sqrt(d))"""
     positive = True # so that linear attention notices when they have vanished
@@ -134,7 +135,7 @@ class Favor(nn.Module):
         return torch.cat([u-half,-u-half], -1).clamp(max=32).exp()/(2*u.shape[-1])**.5
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #6fb19cef
-class LearnedMap(nn.Module):
+class LearnedMap(Pretrained):
     "Base of learned maps: a matrix and a bias for each head"
     def __init__(self,
         weight:torch.Tensor, # Initial matrices, (h, c, d)

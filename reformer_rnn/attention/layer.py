@@ -14,7 +14,8 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.attention import SDPBackend,sdpa_kernel
 
-from ..core import Movable,check_choice,check_int,hide_padding,in_transform,own_state
+from ..core import check_choice,check_int,hide_padding,in_transform,own_state
+from ..pretrained import Pretrained
 
 # %% ../../nbs/10_attention/00_layer.ipynb #58c9af95
 def split_heads(
@@ -45,7 +46,7 @@ def register_attention(
     return _register
 
 # %% ../../nbs/10_attention/00_layer.ipynb #0223f87f
-class AttentionLayer(Movable):
+class AttentionLayer(Pretrained):
     "Base of all attention layers: `layer(x, state=None, context=None, mask=None) -> (y, state)`"
     name = None
     reads_context = False

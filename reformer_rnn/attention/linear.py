@@ -18,6 +18,7 @@ import torch.nn.functional as F
 
 from ..core import (
     cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,values_known)
+from ..pretrained import registries
 from .layer import QKVAttention,real_context,register_attention
 
 # %% ../../nbs/10_attention/02_linear.ipynb #62f2a83c
@@ -31,6 +32,7 @@ elu1.positive = True # no feature is ever zero, so a sum of products that is zer
 
 # %% ../../nbs/10_attention/02_linear.ipynb #939cad70
 feature_maps = {'elu1': elu1, 'relu': F.relu}
+registries['feature_maps'] = feature_maps # so that models can be kept that were given a function
 
 def get_feature_map(
     feature_map, # A key of `feature_maps`, or a callable

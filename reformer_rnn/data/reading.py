@@ -20,6 +20,7 @@ from fastcore.basics import GetAttr,merge,patch
 from ..core import check_int
 from .copy import IGNORE
 from .documents import ByteVocab,Documents,random_order
+from .vocab import as_vocab
 
 # %% ../../nbs/40_data/08_reading.ipynb #e6a68733
 # Steps of an epoch; for each row the list of (first step, document), in order
@@ -46,7 +47,7 @@ class DocumentDL(TfmdDL):
         dataset:Documents, # At least as many as there are rows
         seq_len:int=512, # Tokens a row reads at a step, N
         bs:int=4, # Rows
-        # `ByteVocab`, `BPEVocab`, or anything with `vocab_sz` and `encode`; None for bytes
+        # What `as_vocab` takes: a vocabulary, a tokenizer, or None for bytes
         vocab=None,
         shuffle:bool=False, # Another order of the documents in every epoch?
         seed:int=0, # Selects these orders
@@ -62,7 +63,7 @@ class DocumentDL(TfmdDL):
             raise ValueError('num_workers and drop_last: leave them out; rows are read in order, '
                              'in this process, and to the end')
         self.seq_len = check_int('seq_len', seq_len)
-        self.vocab = vocab or ByteVocab()
+        self.vocab = as_vocab(vocab)
         self.resets = resets
         self.seed = check_int('seed', seed, 0, 2**64-1)
         self.epoch = check_int('epoch', epoch, 0)
@@ -266,7 +267,7 @@ def documents_dls(
     resets:bool=True, # Batches with flags for models that carry a state?
 )->DataLoaders: # Training and validation `DocumentDL`
     "Make loaders of whole documents, or raise `ValueError` if there are too few, or one is in both"
-    args = dict(seq_len=seq_len, vocab=vocab, resets=resets)
+    args = dict(seq_len=seq_len, vocab=as_vocab(vocab), resets=resets)
     dls = [DocumentDL(train, bs=bs, shuffle=True, seed=seed, **args),
            DocumentDL(valid, bs=bs if val_bs is None else val_bs, **args)]
     for o in valid:

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['TimeSeries', 'SeriesFile', 'SHARES', 'SERIES', 'SYNTHETIC', 'series_step', 'frame_series', 'check_series',
-           'find_series', 'read_series', 'synthetic_series', 'step_unit', 'time_features', 'series_borders', 'Scaler']
+           'find_series', 'read_series', 'synthetic_series', 'step_unit', 'time_features', 'series_borders', 'Scaler',
+           'write_scaler', 'read_scaler']
 
 # %% ../../nbs/40_data/05_series.ipynb #0ff3f7f1
 import hashlib,math,warnings
@@ -17,7 +18,8 @@ import torch
 from fastcore.basics import patch
 from scipy.signal import lfilter
 
-from ..core import check_choice,check_int
+from ..core import check_choice,check_int,read_json,write_json
+from ..pretrained import Companion,companions
 from .text import Split,find_file
 
 # %% ../../nbs/40_data/05_series.ipynb #2aae6171
@@ -327,3 +329,27 @@ def inverse(self:Scaler,
     "Return to the units of the series"
     mean,std = self._check(values)
     return values*std+mean
+
+# %% ../../nbs/40_data/05_series.ipynb #13190559
+def write_scaler(
+    scaler:Scaler, # Of a model
+    folder, # Where it goes
+):
+    "Write down columns, means and standard deviations"
+    values = dict(mean=scaler.mean.tolist(), std=scaler.std.tolist())
+    write_json(folder/'scaler.json', dict(columns=list(scaler.columns)) | values)
+
+def read_scaler(
+    folder, # With a scaler
+)->Scaler:
+    "Read what `write_scaler` has written, or raise `ValueError`"
+    path = folder/'scaler.json'
+    saved = read_json(path, dict(columns=list, mean=list, std=list))
+    if not len(saved['columns'])==len(saved['mean'])==len(saved['std']):
+        raise ValueError(f'{path}: expected a mean and a standard deviation for each column')
+    scaler = Scaler.__new__(Scaler) # the rows that it was made from are not there
+    scaler.columns = tuple(saved['columns'])
+    scaler.mean,scaler.std = (torch.tensor(saved[o], dtype=torch.float64) for o in ('mean','std'))
+    return scaler
+
+companions['scaler'] = Companion(write_scaler, read_scaler, ('scaler.json',))

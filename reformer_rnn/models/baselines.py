@@ -9,8 +9,10 @@ __all__ = ['LinearMap', 'SubtractLast']
 import torch
 from torch import nn
 
+from ..pretrained import Pretrained
+
 # %% ../../nbs/30_models/09_baselines.ipynb #389ecce1
-class LinearMap(nn.Module):
+class LinearMap(Pretrained):
     "One linear map over time for all columns"
     def __init__(self,
         seq_len:int, # Rows of input
@@ -30,7 +32,7 @@ class LinearMap(nn.Module):
         return self.map(x.transpose(1,2)).transpose(1,2)
 
 # %% ../../nbs/30_models/09_baselines.ipynb #e58a266d
-class SubtractLast(nn.Module):
+class SubtractLast(Pretrained):
     "A model of differences from the last observed row"
     def __init__(self,
         model:nn.Module, # Makes its decoder input itself if there is none

@@ -13,7 +13,8 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import Movable,check_int,detach_state,select_state
+from ..core import check_int,detach_state,select_state
+from ..pretrained import Pretrained
 from ..attention.layer import attention_layers,build_attention
 # each registers its layers
 from ..attention import (
@@ -80,7 +81,7 @@ class LayerMaker:
         return build_attention(spec, *self.sizes, causal, depth=next(self.depth), **options)
 
 # %% ../../nbs/30_models/03_encoder_decoder.ipynb #ce0a6dbe
-class EncoderDecoder(Movable):
+class EncoderDecoder(Pretrained):
     "Sequence-to-sequence transformer"
     def __init__(self,
         src_vocab_sz:int, # Number of different source tokens

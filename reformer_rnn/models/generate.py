@@ -19,6 +19,7 @@ from fastcore.basics import patch
 from torch import nn
 
 from ..core import check_int,trusting
+from ..data.vocab import continue_text
 from .carry import Carrying
 
 # %% ../../nbs/30_models/01_generate.ipynb #68a45ce8
@@ -379,15 +380,20 @@ def seen_tokens(ids, mask, vocab_sz):
 @patch
 def generate(
     self:Generating,
-    ids, # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths
+    # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths; or one
+    # string, which a model with a `vocab` continues with a string
+    ids,
     n:int, # Number of tokens to add, at most
     temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
     top_k:int=None, # Draw from this many of the most probable tokens only
     generator:torch.Generator=None, # Source of the random numbers, or a list with one for each row
     mask:torch.Tensor=None, # (b, n), False at padding, wherever it is
     **options, # `top_p`, `repetition_penalty`, `stop`, `prefill` and `compile` of `stream`
-)->torch.Tensor: # The new tokens, (b, n); fewer columns if all rows have stopped
+)->torch.Tensor: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
     "Continue texts, in evaluation mode"
+    if isinstance(ids, str):
+        return continue_text(self, ids, n, temperature=temperature, top_k=top_k,
+                             generator=generator, **options)
     tokens = list(self.stream(ids, n, temperature, top_k, generator, mask, **options))
     if tokens: return torch.stack(tokens, 1)
     return torch.zeros(len(ids), 0, dtype=torch.long, device=next(self.parameters()).device)

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['byte_gpt2', 'load_gpt2', 'save_gpt2', 'check_tokenizer', 'load_tokenizer', 'check_gpt2', 'gpt2_shape',
-           'RecurrentGPT2', 'hook_block', 'Reading', 'fingerprint']
+           'gpt2_settings', 'gpt2_from', 'RecurrentGPT2', 'hook_block', 'Reading', 'fingerprint']
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #a9206bdc
 import hashlib,json,os,re,socket,threading,warnings
@@ -23,6 +23,7 @@ from torch.utils.checkpoint import checkpoint
 from ..attention.sliding import check_rows
 from ..core import (
     check_choice,check_folder,check_int,whole_folder,write_json)
+from ..pretrained import Kind,Pretrained,kinds
 from ..data.documents import ByteVocab
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
 from .search import Generating
@@ -223,11 +224,27 @@ def gpt2_shape(
     c = base.config
     return GPT2Shape(c.n_embd, c.n_layer, c.n_head, c.n_positions)
 
+def gpt2_settings(base)->dict: # Ready for JSON
+    "What a GPT-2 is built with, wherever it came from"
+    settings = json.loads(base.config.to_json_string(use_diff=False))
+    return {name: o for name,o in settings.items() if name!='_name_or_path'}
+
+def gpt2_from(
+    settings:dict, # From `gpt2_settings`
+): # `GPT2LMHeadModel` with random weights
+    "A GPT-2 with these settings"
+    tf = _transformers()
+    return tf.GPT2LMHeadModel(tf.GPT2Config.from_dict(settings)).eval()
+
+# so that a model with a memory can be kept together with its base
+kinds['gpt2'] = Kind(lambda o: type(o).__name__=='GPT2LMHeadModel', gpt2_settings, gpt2_from)
+
 # %% ../../nbs/30_models/08_gpt2.ipynb #cf051352
-class RecurrentGPT2(Generating, nn.Module):
+class RecurrentGPT2(Generating, Pretrained):
     "A pre-trained GPT-2 that carries a memory from window to window"
     one_length = True # windows end after so many tokens
     branches = False # the base extends its cache in place
+    own_tokens = True # what they mean is decided; see `adopt_vocab`
     def __init__(self,
         base, # `GPT2LMHeadModel`; it is used, not copied
         kind:str='kv', # A key of `retrofits`: 'kv', 'rmt', 'glr', or the controls 'lora' and 'none'
@@ -242,6 +259,7 @@ class RecurrentGPT2(Generating, nn.Module):
         self.base = base
         self.kind = check_choice('kind', kind, retrofits)
         self.vocab_sz = c.vocab_size
+        if getattr(c, 'byte_level', False) and c.vocab_size==256: self.vocab = ByteVocab()
         self.checkpoint = checkpoint
         self.shape = gpt2_shape(base)
         wte = base.transformer.wte.weight

@@ -14,7 +14,8 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import Movable,check_choice,check_int,values_known
+from ..core import check_choice,check_int,values_known
+from ..pretrained import Pretrained
 # each registers its layers
 from ..attention import softmax,linear,lsh,local,features,rsa,probsparse
 from ..attention.layer import build_attention
@@ -175,7 +176,7 @@ class InformerLayers:
         return RSACrossAttention(*self.sizes, self.heads, self.overlap, self.matrices, bias=True)
 
 # %% ../../nbs/30_models/05_informer.ipynb #e5ed4121
-class Informer(Movable):
+class Informer(Pretrained):
     "Forecasting transformer (Zhou et al. 2021); with `heads`, the RSA-Informer (Huang et al. 2023)"
     def __init__(self,
         c_in:int, # Variables of the input

@@ -13,7 +13,8 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import Movable,check_choice,check_int,import_modules
+from ..core import check_choice,check_int,import_modules
+from ..pretrained import Pretrained
 from ..attention.layer import AttentionLayer,build_attention,convert_attention
 from .search import Generating
 # can be had from here as well
@@ -78,7 +79,7 @@ def check_layer(layer, d_model):
     return layer
 
 # %% ../../nbs/30_models/01_lm.ipynb #78e03a9e
-class LM(Generating, Movable):
+class LM(Generating, Pretrained):
     "Language model: embedding, blocks, output"
     def __init__(self,
         vocab_sz:int, # Number of different tokens

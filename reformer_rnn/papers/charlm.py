@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Whole', 'whole_models', 'charlm_experiment', 'CharLMConfig', 'load_text', 'only_letters', 'whole_model',
-           'charlm_model', 'n_symbols', 'continuation', 'heldout_bits', 'other_form', 'floors', 'train_charlm',
-           'bits_under_forms', 'written', 'check_charlm', 'bits_unit', 'has_learned', 'bits_table', 'plot_charlm',
-           'charlm_report']
+           'charlm_model', 'n_symbols', 'continuation', 'heldout_bits', 'charlm_bits', 'other_form', 'floors',
+           'train_charlm', 'bits_under_forms', 'written', 'check_charlm', 'bits_unit', 'has_learned', 'bits_table',
+           'plot_charlm', 'charlm_report']
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #f1e934f3
 import math
@@ -162,6 +162,16 @@ def heldout_bits(
         return evaluate_bits(model, part, cfg.seq_len, carry=True)
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #63e4da2c
+def charlm_bits(
+    cfg:CharLMConfig, # Settings
+    model:LM, # Trained
+    attention:str, # Its name
+    ids:torch.Tensor=None, # A text, (n,); None for the held-out part of the run's own
+): # `(bits, ids)`
+    "Bits per byte of a text as a run measures them"
+    if ids is None: ids = load_text(cfg)[0].valid
+    return heldout_bits(cfg, model, attention, ids),ids
+
 def other_form(
     cfg:CharLMConfig, # Settings
     model:LM, # Of a run
@@ -286,4 +296,4 @@ charlm_experiment = Training(
     'charlm', CharLMConfig, train_charlm,
     'train a language model on the bytes of a file',
     headline=('bits_per_byte',), prepare=check_charlm, report=charlm_report,
-    pictures=dict(charlm=plot_charlm))
+    pictures=dict(charlm=plot_charlm), evaluate=charlm_bits)

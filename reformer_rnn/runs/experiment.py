@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'Declared', 'deciding_nothing', 'added_later', 'renamed', 'Experiment', 'Settings', 'print_tables',
-           'declarations', 'declared', 'check_new', 'commands', 'find_experiment', 'add_options', 'option_name',
-           'read_options', 'todays_names', 'same_settings', 'changed_settings', 'as_option', 'models_and_seeds',
-           'where_to', 'command_lines']
+           'declarations', 'declared', 'check_new', 'commands', 'find_experiment', 'add_options', 'unnamed',
+           'option_name', 'read_options', 'todays_names', 'same_settings', 'changed_settings', 'as_option',
+           'models_and_seeds', 'where_to', 'command_lines']
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #79ffde9b
 import argparse,ast,json
@@ -35,6 +35,9 @@ class Experiment:
     known_as:tuple = () # Other names in stored records
     per_data:bool = False # Does it add a folder for the data to `results`?
     places:tuple = () # Settings that name a folder, and decide nothing
+    # Of models of texts: `(settings, model, attention, bytes or None) -> (bits per byte, bytes)`,
+    # of a text, or of what the run held out
+    evaluate:object = None
 
     def run(self, cfg):
         "Do it with these settings"
@@ -155,9 +158,14 @@ def add_options(
         shown = ' '.join(map(str, f.default)) or 'none' if f.type is tuple else f.default
         how = _reader(f) | dict(default=f.default,
                                 help=f'{notes[f.name]} (default: {shown})'.replace('%', '%%'))
-        if f.name==getattr(config, 'positional', None):
+        if f.name in unnamed(config):
             parser.add_argument(f.name, nargs='?', **how)
         else: parser.add_argument(option_name(f), **how)
+
+def unnamed(config)->tuple:
+    "Fields that are given by their places, without their names"
+    names = getattr(config, 'positional', ())
+    return (names,) if isinstance(names, str) else names
 
 def option_name(field)->str:
     "A field as an option"
@@ -174,7 +182,7 @@ def read_options(
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #b0cbdff9
 deciding_nothing = {'attention','seeds','results','resume','track','device',
-                    'checkpoint_every','checkpoint_steps'}
+                    'checkpoint_every','checkpoint_steps','save_model'}
 # Settings that older records lack, and what they were
 added_later = dict(bf16=False, accumulate=1, recompute=False, compile='', clip=0.)
 renamed = dict(repeats='rounds') # Settings that older records call otherwise
@@ -245,10 +253,10 @@ def command_lines(
     groups = {}
     for run in runs:
         experiment = find_experiment(run.get('experiment'))
-        first = getattr(experiment.settings, 'positional', None)
+        first = unnamed(experiment.settings)
         chosen = changed_settings(experiment, run.get('config', {})).items()
-        given = [str(value) for f,value in chosen if f.name==first]
-        options = [as_option(f, value) for f,value in chosen if f.name!=first]
+        given = [str(value) for f,value in chosen if f.name in first]
+        options = [as_option(f, value) for f,value in chosen if f.name not in first]
         key = 'reformer_rnn',experiment.name,*given,*options,where_to(experiment, name)
         groups.setdefault(key, []).append(run)
     lines = [' '.join(filter(None, (*key,who)))

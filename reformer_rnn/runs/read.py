@@ -78,10 +78,10 @@ def read_record(
 def record_files(
     folder, # A folder with records, or with folders of them
 )->list: # Paths
-    "All JSON files of a folder and those below it, except for those of checkpoints"
+    "All JSON files of a folder and those below it, except for those of checkpoints and models"
     folder = Path(folder)
     files = sorted(folder.rglob('*.json'))
-    return [o for o in files if not any(p.endswith('.checkpoints')
+    return [o for o in files if not any(p.endswith(('.checkpoints','.model'))
                                         for p in o.relative_to(folder).parts)]
 
 # %% ../../nbs/60_runs/05_read.ipynb #f94a1b49
@@ -335,7 +335,8 @@ def filtered(
 
 # %% ../../nbs/60_runs/05_read.ipynb #1c0d6e21
 not_groups = ('config.seeds','config.results','config.resume','config.attention','config.track',
-              'config.checkpoint_every','config.checkpoint_steps') # do not tell runs apart
+              'config.checkpoint_every','config.checkpoint_steps',
+              'config.save_model') # do not tell runs apart
 
 def differing(
     runs:Runs, # Some runs

@@ -6,7 +6,7 @@
 __all__ = ['environment', 'history', 'RunRecord', 'save_figure']
 
 # %% ../../nbs/60_runs/02_record.ipynb #5a1a77f5
-import os,platform,subprocess,time
+import os,platform,time
 from datetime import datetime,timezone
 from pathlib import Path
 
@@ -20,18 +20,9 @@ from fastai.torch_core import default_device
 
 import reformer_rnn
 from ..core import check_int,in_place_of
+from ..pretrained import git_commit
 
 # %% ../../nbs/60_runs/02_record.ipynb #3c0e4b37
-def _git_commit():
-    "Commit of the checkout that this package is part of, or None"
-    here = str(Path(reformer_rnn.__file__).parent)
-    def git(*args): return subprocess.run(['git','-C',here,*args], capture_output=True, text=True)
-    try:
-        if git('ls-files','--error-unmatch','__init__.py').returncode: return None
-        found = git('describe','--always','--dirty','--abbrev=40','--exclude=*')
-    except OSError: return None  # no git on this machine
-    return found.stdout.strip() or None
-
 def _cpu_name():
     "Model name of the processor"
     try: names = [l.split(':')[1].strip()
@@ -50,7 +41,7 @@ def environment(
 )->dict: # Strings and numbers, ready for JSON
     "Describe the software and the machine of a run"
     device = default_device() if device is None else torch.device(device)
-    return dict(version=reformer_rnn.__version__, commit=_git_commit(),
+    return dict(version=reformer_rnn.__version__, commit=git_commit(),
                 python=platform.python_version(), torch=torch.__version__,
                 fastai=fastai.__version__,
                 platform=_platform_name(), cpu=_cpu_name(), cpus=os.cpu_count(),

@@ -27,6 +27,7 @@ from ..training.processes import (
 from ..training.scale import Scale
 from ..training.weights_biases import wandb_callbacks,wandb_id
 from .experiment import Experiment,Settings,print_tables,same_settings
+from .keep import describe_model,keep_model
 from .read import Runs,read_record
 from .record import RunRecord,environment,save_figure
 
@@ -47,6 +48,7 @@ class LongRun(Settings, Scale):
     # SIGTERM
     checkpoint_every:float = 300.
     checkpoint_steps:int = 0 # Training steps between two checkpoints; 0 for none by steps
+    save_model:bool = True # Keep the trained model in a folder beside its record?
 
     def check(self):
         "Refuse what cannot be run"
@@ -143,6 +145,8 @@ def fit_recorded(
         with learn.no_bar(), learn.no_logging():
             learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs+[ShowEpochs()])
     learn.throughput.tokens, = map(int, sum_all(learn.throughput.tokens)) # those of all processes
+    if cfg.save_model and not process_number():
+        keep_model(learn.model, run_path(cfg, attention, seed, 'model'))
     return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg),
                 data=data,
                 environment=environment(cfg.device) | dict(processes=processes),
@@ -195,6 +199,7 @@ def run_one(
         return kept.record
     path.parent.mkdir(parents=True, exist_ok=True) # somebody may have removed it meanwhile
     write_json(path, record)
+    describe_model(path, record)
     remove_checkpoints(cfg, attention, seed)
     print('  {seconds:.0f} s, {tokens_per_second:,.0f} tokens/s'.format(**record['throughput']))
     return record

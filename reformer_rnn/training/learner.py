@@ -15,6 +15,7 @@ from fastai.callback import schedule,progress # fit_one_cycle, lr_find; progress
 
 from ..core import check_int,select_state
 from ..data.copy import IGNORE
+from ..data.vocab import adopt_vocab
 from .callbacks import CarryState,StopOnNonFinite,Throughput
 from .metrics import BitsPerToken,MaskedAccuracy,masked_nll
 
@@ -35,6 +36,7 @@ def lm_learner(
         raise ValueError(f'the model has vocab_sz={ours}, but the data has {theirs} different '
                          'tokens: '
                          f'build the model with vocab_sz={theirs}')
+    adopt_vocab(model, dls)
     if carry and not hasattr(model, 'carry_state'):
         raise ValueError(f'carry=True: a model of type {type(model).__name__} has no '
                          '`carry_state` and cannot carry a state')

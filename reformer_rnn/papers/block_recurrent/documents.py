@@ -6,8 +6,8 @@
 __all__ = ['SIDE_BY_SIDE', 'LONG_ENOUGH', 'READ_IN_ALL', 'doclm_experiment', 'PAPER_BITS', 'DocLMConfig', 'load_documents',
            'shortened', 'doclm_model', 'window_of', 'rows_for', 'doclm_learner', 'token_bits', 'summed', 'as_dicts',
            'evaluate_documents', 'long_documents', 'unchanged', 'worth_of_states', 'document_floors', 'results_on',
-           'states_results', 'train_doclm', 'check_doclm', 'document_columns', 'floors_line', 'training_bits',
-           'bits_by_distance', 'plot_documents']
+           'states_results', 'train_doclm', 'doclm_bits', 'check_doclm', 'document_columns', 'floors_line',
+           'training_bits', 'bits_by_distance', 'plot_documents']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #36aa799d
 import math
@@ -24,8 +24,8 @@ from fastai.learner import Learner
 from ...core import check_int,seed_everything
 from ...attention.block_recurrent import BlockRecurrentAttention
 from ...data.copy import IGNORE
-from ...data.documents import (ByteVocab,Documents,read_folder,read_latex,read_modules,
-                                         read_packages,read_pg19,train_bpe)
+from ...data.documents import (ByteVocab,Document,Documents,read_folder,read_latex,
+                                         read_modules,read_packages,read_pg19,train_bpe)
 from ...data.reading import (DocumentDL,Portions,bits_per_byte,documents_dls,
                                        word_perplexity)
 from ...data.text import Split,bigram_bits,unigram_bits
@@ -286,6 +286,21 @@ def train_doclm(cfg:DocLMConfig, row:str, seed:int)->dict:
         record['documents'][name] = dict(documents=len(docs), bytes=docs.n_bytes)
     return record
 
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #9ae92e73
+def doclm_bits(
+    cfg:DocLMConfig, # Settings
+    model:LM, # Trained
+    row:str, # One of `cfg.attention`
+    data:torch.Tensor=None, # Bytes of a text, (n,); None for the run's own test documents
+): # `(bits, data)`
+    "Bits per byte of a text as a run measures them"
+    vocab = None if isinstance(model.vocab, ByteVocab) else model.vocab
+    if data is None: test = shortened(load_documents(cfg.data).test, vocab, cfg.test_tokens)
+    else: test = Documents([Document('the text', data.numpy().tobytes())])
+    joined = bytearray(b''.join(doc.data for doc in test))
+    bits = results_on(cfg, model, test, vocab)['bits_per_byte']
+    return bits,torch.frombuffer(joined, dtype=torch.uint8)
+
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6402e7a6
 def check_doclm(cfg:DocLMConfig)->DocLMConfig:
     "Refuse what else cannot be run, and add the name of the data to the folder of the results"
@@ -364,7 +379,7 @@ doclm_experiment = Training(
     'train sliding windows and block-recurrent models on whole documents',
     headline=('bits_per_byte',), known_as=('documents',), per_data=True, prepare=check_doclm,
     report=lambda runs: {floors_line(runs): runs.table(document_columns(runs))},
-    pictures=dict(documents=plot_documents))
+    pictures=dict(documents=plot_documents), evaluate=doclm_bits)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #68483def
 PAPER_BITS = { # Hutchins et al. 2022, table 1: per byte of PG-19, per token of arXiv and GitHub

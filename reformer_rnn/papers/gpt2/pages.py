@@ -176,7 +176,8 @@ def base_run(
 )->BaseRun:
     "The settings of the training of the base; its checkpoints lie beside its folder"
     own = {f.name: getattr(cfg, f.name) for f in fields(GPT2BaseConfig)}
-    own |= dict(base='', results=str(Path(cfg.base).resolve().parent)) # wherever it is
+    own |= dict(base='', save_model=False) # the folder of the base keeps it
+    own['results'] = str(Path(cfg.base).resolve().parent) # wherever it is
     sha = hashlib.sha256(b'\n'.join(page.data for page in pages.train)).hexdigest()[:16]
     return BaseRun(**own, pages=sha, epochs=base_passes(cfg.base_steps), lr=cfg.base_lr)
 

@@ -237,6 +237,7 @@ def forecast_learner(
     cbs = [StopOnNonFinite(),Throughput(),KeepBest(cfg.patience),PeakMemory()]
     if cfg.schedule=='halving': cbs.append(HalveEveryEpoch(cfg.lr))
     dls = forecast_dls(parts, cfg.bs, cfg.shuffle, device=cfg.device)
+    model.scaler = parts.train.scaler # is kept with it
     adam = partial(Adam, mom=.9, sqr_mom=.999, eps=1e-8, wd=0.)
     return Learner(dls, model, loss_func=nn.MSELoss(), cbs=cbs, opt_func=adam)
 
