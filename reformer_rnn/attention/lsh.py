@@ -19,6 +19,7 @@ from fastcore.basics import patch
 from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
                                discrete_choice,hide_padding,
                                in_transform,ordinary_only)
+from .cache import append_positions
 from .layer import real_context,register_attention,sdpa
 from .softmax import SharedQKAttention,unit_keys
 
@@ -511,7 +512,7 @@ def extend_lsh(state, new, rotations, factors):
     if state.buckets.shape[2]!=new.buckets.shape[2]:
         raise ValueError(f'the state was hashed in {state.buckets.shape[2]} rounds, the rotations '
                          f'have {new.buckets.shape[2]}')
-    return LSHState(*(torch.cat([a,b], dim) for a,b,dim in zip(state, new, (2,2,3,1))))
+    return LSHState(*(append_positions(a, b, dim) for a,b,dim in zip(state, new, (2,2,3,1))))
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5f13c31c
 def check_lsh(causal, window, state, rotations, k):

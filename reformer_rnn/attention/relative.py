@@ -15,7 +15,9 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import cast_state,check_int,check_mask,check_qkv,hide_padding
+from ..core import (
+    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state)
+from .cache import append_positions,last_positions
 from .layer import QKVAttention,register_attention,sdpa,split_heads
 from .rsa import blend,new_matrices
 from .softmax import KVState,allowed_pairs,causal_memory,hide_all
@@ -128,8 +130,8 @@ def _extend_memory(
     state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
         real = lambda o,like: like.new_ones(like.shape[:2], dtype=torch.bool) if o is None else o
-        mask = torch.cat([real(state.mask, state.x),real(mask, x)], 1)
-    return RelativeState(torch.cat([state.x,x], 1), mask)
+        mask = append_positions(real(state.mask, state.x), real(mask, x), 1)
+    return RelativeState(append_positions(state.x, x, 1), mask)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #87c84d2e
 @register_attention('relative')
@@ -201,10 +203,7 @@ def attend(self:RelativeAttention, x, state, mask):
     # biases make something of zeros
     k,v = (hide_padding(o, seen.mask) for o in self.keys_values(seen.x))
     out = self.mix(self.queries(x), k, v, mask if full else seen.mask)
-    n = seen.x.shape[1]-self.mem_len
-    # a view would keep all of it in memory
-    return out,(RelativeState(*(o if o is None else o[:,n:].clone() for o in seen)) if n>0
-                else seen)
+    return out,map_state(lambda o: last_positions(o, self.mem_len, 1), seen)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #7998d671
 @patch
