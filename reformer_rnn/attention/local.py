@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['window_distances', 'LocalState', 'empty_local_state', 'into_tiles', 'toeplitz', 'tile_bias', 'local_attention',
-           'extend_local', 'last_local', 'all_real', 'attend_tiles', 'scaled', 'cut_tiles', 'check_local',
+           'extend_local', 'last_local', 'all_real', 'attend_tiles', 'attend_one', 'scaled', 'cut_tiles', 'check_local',
            'LocalAttention']
 
 # %% ../../nbs/10_attention/04_local.ipynb #de909610
@@ -135,6 +135,8 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     are any"""
     n = q.shape[2]
     if n==0: return v[:,:,:0]
+    if n==1 and causal and k.shape[2]>last and (bias is None or not bias.requires_grad):
+        return attend_one(q, k, v, real, bias, first, scale)
     # without a complete past, tiles reach beyond the keys
     if real is None and not (causal and k.shape[2]-n>=last): real = all_real(real, k)
     q,k,v,real,before = cut_tiles(q, k, v, None if real is None else real[:,None,:,None], size,
@@ -154,6 +156,15 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     return out.unflatten(0, (-1,-(-n//rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
 
 # %% ../../nbs/10_attention/04_local.ipynb #c9e65aea
+def attend_one(q, k, v, real, bias, first, scale):
+    "Local attention of one query, whose window ends `first` positions before the last key"
+    m = k.shape[2]-first
+    allowed = None if real is None else real[:,None,None,:m]
+    if bias is not None:
+        bias = bias.flip(-1).unsqueeze(1)
+        allowed = bias if allowed is None else torch.where(allowed, bias, -torch.inf)
+    return sdpa(q, k[:,:,:m], v[:,:,:m], attn_mask=allowed, scale=scale)
+
 def scaled(q, scale):
     "Queries times `scale`, by default 1/sqrt(d)"
     return q if scale==1 else q*(q.shape[-1]**-.5 if scale is None else scale)

@@ -317,7 +317,7 @@ def lsh_step(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #073b2d55
 _tables = WeakIdKeyDictionary() # buckets of a state -> its table and what is real, until it is used
-_REPEAT = 3 # a position looked up costs about as much as so many in the parallel form
+_REPEAT = 8 # a position looked up costs about as much as so many in the parallel form
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #b1439a21
 def attend_table(
@@ -337,7 +337,7 @@ def attend_table(
     if table is None: return None
     outs = []
     # keys that are copied at a time
-    size = max(1, 2**23//(len(q)*q.shape[1]*q.shape[3]*table.rows.shape[2]*bucket_size))
+    size = max(1, 2**21//(len(q)*q.shape[1]*q.shape[3]*table.rows.shape[2]*bucket_size))
     for i in range(0, n, size):
         piece = slice(i, min(i+size, n))
         own = torch.arange(past+i, past+piece.stop, device=q.device).unsqueeze(-1)
