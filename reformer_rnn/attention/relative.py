@@ -127,7 +127,7 @@ def _extend_memory(
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=x.shape[:2]):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
                          f'key mask of the new positions, torch.bool of shape {tuple(x.shape[:2])}')
-    if state is None: return RelativeState(x, mask)
+    if state is None: return RelativeState(x[:], mask) # a tensor of its own on the same memory
     state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
         real = lambda o,like: like.new_ones(like.shape[:2], dtype=torch.bool) if o is None else o
@@ -186,9 +186,9 @@ def codes(self:RelativeAttention,
     mark = None if self.dropout.p and self.training else self.mark(self.to_r.weight)
     if mark is None: return self.new_codes(m, like)
     known,dtype,r = _codes.get(self.to_r.weight, (None,None,None))
-    if not mark.same(known) or dtype!=like.dtype or r.shape[1]<m:
+    if mark.condition!=known or dtype!=like.dtype or r.shape[1]<m:
         r = self.new_codes(m+m//2, like) # the memory may be growing
-        _codes[self.to_r.weight] = mark,like.dtype,r
+        _codes[self.to_r.weight] = mark.condition,like.dtype,r # the mark would keep its own key
     return r[:,:m]
 
 @patch
@@ -220,7 +220,7 @@ def attend(self:RelativeAttention, x, state, mask):
     return out,seen
 
 # %% ../../nbs/10_attention/09_relative.ipynb #34c4c068
-_codes = WeakIdKeyDictionary() # weights of the codes -> their mark, a type, and projected codes
+_codes = WeakIdKeyDictionary() # weights of the codes -> their condition, a type, projected codes
 _projected = WeakIdKeyDictionary() # inputs in a memory -> mark of the weights, mask, keys, values
 
 @patch
