@@ -226,9 +226,9 @@ def weights_mark(self:StateCell)->int: # None if nobody can say
     ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias
     device = ids.device.type
     precision = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else None
-    try: return hash((precision,self.recorded,ids.data_ptr(),ids._version,norm.data_ptr(),norm._version,
-                      weight.data_ptr(),weight._version,bias is not None
-                      and (bias.data_ptr(),bias._version)))
+    try: return hash((precision,self.recorded,ids.data_ptr(),ids._version,
+                      norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,
+                      bias is not None and (bias.data_ptr(),bias._version)))
     # weights of inference mode and of `torch.func` have no versions
     except RuntimeError: return None
 

@@ -72,6 +72,7 @@ def enter_one(
     rows.index_copy_(0, at, torch.cat([places[:,1:],own], 1))
     return places.view(*buckets.shape, -1)
 
+# %% ../../nbs/10_attention/21_buckets.ipynb #5e7e0b1d
 def enter_sorted(
     table:BucketTable, # Changed in place
     in_order:torch.Tensor, # Buckets of the new positions, sorted, (b, h, R, n)
@@ -140,7 +141,9 @@ def in_rows(x)->bool:
 def reachable(
     table:BucketTable, # Of some positions
     n:int, # Their number
-): # `(places, used)`, each (b, h, most): what is in the table, in order; heads with fewer are filled up
+# `(places, used)`, each (b, h, most): what is in the table, in order, and what only fills up heads
+# with fewer places
+):
     "The places that some later position could see"
     kept = table.places[:,:,:,:-1].flatten(2)
     held = torch.zeros(*kept.shape[:2], n+1, dtype=torch.bool, device=kept.device)
