@@ -200,8 +200,8 @@ def map_state(
 
 # %% ../nbs/00_core.ipynb #1b649d44
 def detach_state(state):
-    "Cut every tensor of `state` from the autograd graph"
-    return map_state(torch.Tensor.detach, state)
+    "Cut every tensor of `state` from the autograd graph; one that is in none stays what it is"
+    return map_state(lambda t: t.detach() if t.requires_grad or t.is_inference() else t, state)
 
 def select_state(
     state, # State of a batch

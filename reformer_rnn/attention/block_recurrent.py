@@ -127,6 +127,7 @@ class StateCell(nn.Module):
         tanh = update=='single' if check_choice('tanh', tanh,
                                                 ('code','paper'))=='code' else gate=='lstm'
         self.n_heads = n_heads
+        self.recorded = 0 # calls after which the weights may have been trained
         self.norm = nn.RMSNorm(d_model, eps=1e-6)
         self.ids = nn.Parameter(torch.empty(check_int('n_states', n_states), d_model).normal_())
         self.initial = nn.Parameter(torch.empty(n_states, d_model).normal_(std=.1))
@@ -143,6 +144,7 @@ def project(self:StateCell,
     c:torch.Tensor, # States, (b, S, d_model)
 )->StateProjection:
     "Keys, values and two sets of queries"
+    if torch.is_grad_enabled() and not torch.compiler.is_compiling(): self.recorded += 1
     k,v,own,tokens = (split_heads(o, self.n_heads)
                       for o in self.to_qkv(self.norm(c)+self.ids).chunk(4, -1))
     return StateProjection(k if self.scale is None else unit_vectors(k), v,
@@ -224,9 +226,9 @@ def weights_mark(self:StateCell)->int: # None if nobody can say
     ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias
     device = ids.device.type
     precision = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else None
-    try: return hash((precision,ids.data_ptr(),ids._version,norm.data_ptr(),norm._version,
-                      weight.data_ptr(),weight._version,bias is not None
-                      and (bias.data_ptr(),bias._version)))
+    try: return hash((precision,self.recorded,ids.data_ptr(),ids._version,
+                      norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,
+                      bias is not None and (bias.data_ptr(),bias._version)))
     # weights of inference mode and of `torch.func` have no versions
     except RuntimeError: return None
 

@@ -351,8 +351,9 @@ def linear_step(
     positive=None, # As for `check_denominators`
 ): # `(out, state)`
     "One step of the recurrence (Katharopoulos et al. 2020, equations 18 to 20)"
-    new = LinearState(fk.transpose(-1,-2)*v, fk.squeeze(2))
-    if state is not None: new = LinearState(state.S+new.S, state.z+new.z)
+    columns = fk.transpose(-1,-2)
+    if state is None: new = LinearState(columns*v, fk.squeeze(2))
+    else: new = LinearState(torch.addcmul(state.S, columns, v), state.z+fk.squeeze(2))
     return read_sums(fq, new, positive),new
 
 # %% ../../nbs/10_attention/02_linear.ipynb #5a1d8c4f

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['window_distances', 'LocalState', 'empty_local_state', 'into_tiles', 'toeplitz', 'tile_bias', 'local_attention',
-           'extend_local', 'all_real', 'attend_tiles', 'scaled', 'cut_tiles', 'check_local', 'LocalAttention']
+           'extend_local', 'last_local', 'all_real', 'attend_tiles', 'attend_one', 'scaled', 'cut_tiles', 'check_local',
+           'LocalAttention']
 
 # %% ../../nbs/10_attention/04_local.ipynb #de909610
 from typing import NamedTuple
@@ -13,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core import cast_state,check_int,check_mask,check_qkv,hide_padding
+from .cache import append_positions,last_positions
 from .layer import QKVAttention,register_attention,sdpa
 
 # %% ../../nbs/10_attention/04_local.ipynb #f14eafa1
@@ -101,14 +103,11 @@ def local_attention(
     "Sliding-window attention, linear in the number of positions"
     first,last = check_local(q, k, v, window, bias, mask, causal, include_self, state)
     q,k,v = (hide_padding(o, mask) for o in (q,k,v))
-    n,real = q.shape[2],mask
+    real = mask
     if causal:
         longer = extend_local(empty_local_state(k, v, last) if state is None else state, k, v, mask)
         if state is not None: k,v,real = longer
-        # views would keep all of it in memory
-        state = LocalState(*(None if o is None else o.narrow(i, n, last).clone() for o,
-                             i in zip(longer, (2,2,1))))
-    if n==0: return v[:,:,:0],state
+        state = last_local(longer, last)
     return attend_tiles(q, k, v, real, bias, first, last, max(window, 16), causal, include_self,
                         scale),state
 
@@ -116,9 +115,15 @@ def local_attention(
 def extend_local(past, k, v, mask):
     "The positions of a state and those after them"
     past = cast_state(past, k.dtype)
-    real = None if past.real is None and mask is None else torch.cat([all_real(past.real, past.k),
-                                                                      all_real(mask, k)], 1)
-    return LocalState(torch.cat([past.k,k], 2), torch.cat([past.v,v], 2), real)
+    real = None
+    if past.real is not None or mask is not None:
+        real = append_positions(all_real(past.real, past.k), all_real(mask, k), 1)
+    return LocalState(append_positions(past.k, k, 2), append_positions(past.v, v, 2), real)
+
+def last_local(state, n):
+    "The last n positions of a state"
+    real = None if state.real is None else last_positions(state.real, n, 1)
+    return LocalState(last_positions(state.k, n, 2), last_positions(state.v, n, 2), real)
 
 def all_real(real, k):
     "Which keys are real; all of them if `real` is None"
@@ -129,6 +134,9 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     """Local attention of n queries in tiles; the keys are as many, after those of the past if there
     are any"""
     n = q.shape[2]
+    if n==0: return v[:,:,:0]
+    if n==1 and causal and k.shape[2]>last and (bias is None or not bias.requires_grad):
+        return attend_one(q, k, v, real, bias, first, scale)
     # without a complete past, tiles reach beyond the keys
     if real is None and not (causal and k.shape[2]-n>=last): real = all_real(real, k)
     q,k,v,real,before = cut_tiles(q, k, v, None if real is None else real[:,None,:,None], size,
@@ -148,6 +156,15 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     return out.unflatten(0, (-1,-(-n//rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
 
 # %% ../../nbs/10_attention/04_local.ipynb #c9e65aea
+def attend_one(q, k, v, real, bias, first, scale):
+    "Local attention of one query, whose window ends `first` positions before the last key"
+    m = k.shape[2]-first
+    allowed = None if real is None else real[:,None,None,:m]
+    if bias is not None:
+        bias = bias.flip(-1).unsqueeze(1)
+        allowed = bias if allowed is None else torch.where(allowed, bias, -torch.inf)
+    return sdpa(q, k[:,:,:m], v[:,:,:m], attn_mask=allowed, scale=scale)
+
 def scaled(q, scale):
     "Queries times `scale`, by default 1/sqrt(d)"
     return q if scale==1 else q*(q.shape[-1]**-.5 if scale is None else scale)

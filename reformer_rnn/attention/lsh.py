@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['bucket_factors', 'draw_rotations', 'hash_buckets', 'band_pairs', 'SortedRounds', 'as_sorted', 'sort_positions',
-           'sort_rounds', 'LSHState', 'lsh_step', 'bucket_tiles', 'attend_context', 'lsh_attention', 'attend_self',
-           'attend_densely', 'read_hashed', 'default_buckets', 'extend_lsh', 'check_lsh', 'check_rotations',
-           'LSHAttention']
+           'sort_rounds', 'LSHState', 'lsh_step', 'attend_table', 'take_table', 'forget_unreachable', 'bucket_tiles',
+           'attend_context', 'lsh_attention', 'attend_self', 'attend_densely', 'read_hashed', 'default_buckets',
+           'extend_lsh', 'follow_lsh', 'check_lsh', 'check_rotations', 'LSHAttention']
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #95931fde
 import math
@@ -15,10 +15,14 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
+from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
                                discrete_choice,hide_padding,
                                in_transform,ordinary_only)
+from .buckets import (
+    attend_places,build_table,enter_positions,reachable)
+from .cache import append_positions,must_copy
 from .layer import real_context,register_attention,sdpa
 from .softmax import SharedQKAttention,unit_keys
 
@@ -311,6 +315,72 @@ def lsh_step(
     alone = ~allowed.any(-1, keepdim=True) & real[:,None,None,-1:]
     return sdpa(q, k, v, attn_mask=torch.cat([allowed,alone], -1), scale=scale)
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #073b2d55
+_tables = WeakIdKeyDictionary() # buckets of a state -> its table and what is real, until it is used
+_REPEAT = 8 # a position looked up costs about as much as so many in the parallel form
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #b1439a21
+def attend_table(
+    q:torch.Tensor, # New queries, (b, h, n, d)
+    before:LSHState, # What came before
+    now:LSHState, # The same, and the new positions
+    mask:torch.Tensor, # (b, n), False for padding; None if all that is new is real
+    n_buckets:int, # Buckets of a round
+    bucket_size:int, # m
+    scale:float, # Factor of q·k
+)->torch.Tensor: # (b, h, n, dv); None where another form is better
+    "Attention of new positions by the table of the last places"
+    n = q.shape[2]
+    past = before.k.shape[2]
+    if not q.numel() or must_copy(q, now.v) or 1<n and past<=_REPEAT*n: return None
+    table = take_table(before, now, n_buckets, bucket_size)
+    if table is None: return None
+    outs = []
+    # keys that are copied at a time
+    size = max(1, 2**21//(len(q)*q.shape[1]*q.shape[3]*table.rows.shape[2]*bucket_size))
+    for i in range(0, n, size):
+        piece = slice(i, min(i+size, n))
+        own = torch.arange(past+i, past+piece.stop, device=q.device).unsqueeze(-1)
+        real = None if mask is None else mask[:,piece]
+        places = enter_positions(table, now.buckets[...,past+i:past+piece.stop], past+i, real)
+        outs.append(attend_places(q[:,:,piece], now.k, now.v, places, own, scale, real))
+    _tables[now.buckets] = table,now.real
+    return outs[0] if len(outs)==1 else torch.cat(outs, 2)
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #2bc2cc9d
+def take_table(
+    before:LSHState, # What came before
+    now:LSHState, # The same, and the new positions
+    n_buckets:int, # Buckets of a round
+    bucket_size:int, # m
+): # The table before the new positions; None if a single look at all keys costs less
+    "Take the table of a state, or build it"
+    table,real = _tables.pop(before.buckets, (None,None)) # of two that ask, one gets it
+    b,h,R,_ = before.buckets.shape
+    shape = b,h,R,n_buckets+1,bucket_size-1
+    if table is not None and real is before.real and tuple(table.places.shape)==shape:
+        if torch.is_inference_mode_enabled() or not table.places.is_inference(): return table
+    branch = before.buckets.data_ptr()!=now.buckets.data_ptr() # it may be the only step
+    if branch and now.k.shape[2]==before.k.shape[2]+1: return None
+    return build_table(before.buckets, before.real, n_buckets, bucket_size)
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #ae6abc97
+def forget_unreachable(
+    state:LSHState, # Any
+    n_buckets:int, # Buckets b of a round
+    bucket_size:int, # m
+)->LSHState: # The same state if it has no more than (R+1)·b·(m-1) keys
+    "A state without the keys that no later position can see"
+    n = state.k.shape[2]
+    R = state.buckets.shape[2]
+    if n<=(R+1)*n_buckets*(bucket_size-1): return state
+    table = build_table(state.buckets, state.real, n_buckets, bucket_size)
+    places,used = reachable(table, n)
+    def kept(x): return x.gather(2, places.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1]))
+    buckets = state.buckets.gather(3, places.unsqueeze(2).expand(-1, -1, R, -1))
+    buckets = buckets.masked_fill(~used.unsqueeze(2), -1) # what fills up a head is in no bucket
+    return LSHState(kept(state.k), kept(state.v), buckets, torch.ones_like(places[:,0]).bool())
+
 # %% ../../nbs/10_attention/03_lsh.ipynb #3eb34845
 def bucket_tiles(
     buckets:torch.Tensor, # Buckets of the queries in one round, (b, h, n)
@@ -431,8 +501,11 @@ def lsh_attention(
     new = LSHState(unit_keys(keys), v,
                    discrete_choice(lambda: hash_buckets(keys, rotations, factors)), real)
     if k is not None: return read_hashed(qk, new, rotations, factors, bucket_size, scale),new
-    return attend_self(qk, extend_lsh(state, new, rotations, factors), bucket_size, window, causal,
-                       scale)
+    if state is None: return attend_self(qk, new, bucket_size, window, causal, scale)
+    state = follow_lsh(state, new, rotations, factors)
+    now = extend_lsh(state, new)
+    out = attend_table(qk, state, now, mask, math.prod(factors), bucket_size, scale)
+    return attend_self(qk, now, bucket_size, window, causal, scale) if out is None else (out,now)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3484d74e
 def attend_self(
@@ -498,9 +571,12 @@ def default_buckets(
     return first,2*-(-total//(2*first))
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #09927c1c
-def extend_lsh(state, new, rotations, factors):
-    "Append new positions to a state, hashing its keys again if it asks for it"
-    if state is None: return new
+def extend_lsh(state, new):
+    "Append new positions to a state"
+    return LSHState(*(append_positions(a, b, dim) for a,b,dim in zip(state, new, (2,2,3,1))))
+
+def follow_lsh(state, new, rotations, factors):
+    "The state in the type of the new positions, its keys hashed again if it asks for it"
     state = cast_state(state, new.k.dtype)
     if state.k.shape[:2]+state.k.shape[3:]!=new.k.shape[:2]+new.k.shape[3:]:
         raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}, the new ones '
@@ -511,7 +587,7 @@ def extend_lsh(state, new, rotations, factors):
     if state.buckets.shape[2]!=new.buckets.shape[2]:
         raise ValueError(f'the state was hashed in {state.buckets.shape[2]} rounds, the rotations '
                          f'have {new.buckets.shape[2]}')
-    return LSHState(*(torch.cat([a,b], dim) for a,b,dim in zip(state, new, (2,2,3,1))))
+    return state
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5f13c31c
 def check_lsh(causal, window, state, rotations, k):
@@ -552,6 +628,8 @@ class LSHAttention(SharedQKAttention):
         window:str=None, # 'band' (default if causal) or 'chunk'
         scale:float=None, # Factor of q·k; default 1/sqrt(d_head)
         seed:int=0, # Fixes, with `depth`, the rotations used in evaluation
+        # In evaluation, forget keys that no bucket can reach any more? Then memory is bounded
+        bounded:bool=False,
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
@@ -568,8 +646,12 @@ class LSHAttention(SharedQKAttention):
             check_lsh(self.causal, check_choice('window', window, ('band','chunk')), None, None,
                       None)
         check_int('seed', seed, minimum=0)
+        self.bounded = bounded
+        if bounded and (not self.causal or window=='chunk'):
+            raise ValueError("bounded=True forgets what a causal band cannot reach: it needs "
+                             "causal=True and window='band'")
         self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets,
-                            window=window, scale=scale, seed=seed)
+                            window=window, scale=scale, seed=seed, bounded=bounded)
         self.register_derived()
 
     def derived(self):
@@ -585,9 +667,13 @@ class LSHAttention(SharedQKAttention):
         "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
         # hashed with rotations that are gone
         if self.training and state is not None: state = state._replace(buckets=None)
-        return lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets,
-                             causal=self.causal, mask=mask, scale=self.scale,
-                             window=self.window, rotations=self.current_rotations(qk), state=state)
+        out,state = lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets,
+                                  causal=self.causal, mask=mask, scale=self.scale,
+                                  window=self.window, rotations=self.current_rotations(qk),
+                                  state=state)
+        if self.bounded and state is not None and not self.training:
+            state = forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
+        return out,state
 
     def current_rotations(self, x)->torch.Tensor:
         "New rotations in training, and always the same in evaluation"

@@ -53,14 +53,18 @@ def knn_attention(
     "Softmax attention to the nearest keys"
     check_knn(q, k, v, k_neighbours, approximate, mask)
     check_choice('empty', empty, ('zeros','masked'))
-    if mask is not None: k,v = (o.masked_fill(~mask[:,None,:,None], 0.) for o in (k,v))
     places = discrete_choice(lambda: nearest_keys(q, k, k_neighbours, approximate, mask))
     b,h = (torch.arange(o, device=q.device) for o in q.shape[:2])
     found = b[:,None,None,None],h[:,None,None],places
-    seen = mask[found[0],places].unsqueeze(-2) if mask is not None and empty=='masked' else None
+    k,v = k[found],v[found]
+    seen = None
+    if mask is not None:
+        there = mask[found[0],places]
+        k,v = (o.masked_fill(~there.unsqueeze(-1), 0.) for o in (k,v))
+        if empty=='masked': seen = there.unsqueeze(-2)
     q = q*(q.shape[-1]**-.5 if scale is None
            else torch.as_tensor(scale, dtype=q.dtype, device=q.device).view(-1,1,1))
-    return attend_scaled(q.unsqueeze(-2), k[found], v[found], seen).squeeze(-2)
+    return attend_scaled(q.unsqueeze(-2), k, v, seen).squeeze(-2)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #dafccb55
 def check_knn_sizes(size, k_neighbours, approximate):

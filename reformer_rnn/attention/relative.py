@@ -14,8 +14,11 @@ import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
+from torch.utils.weak import WeakIdKeyDictionary
 
-from ..core import cast_state,check_int,check_mask,check_qkv,hide_padding
+from ..core import (
+    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state)
+from .cache import append_positions,last_positions,weights_mark
 from .layer import QKVAttention,register_attention,sdpa,split_heads
 from .rsa import blend,new_matrices
 from .softmax import KVState,allowed_pairs,causal_memory,hide_all
@@ -35,7 +38,7 @@ def position_scores(
     r:torch.Tensor, # Projected codes of the distances 0, ..., m-1, (h, m, d)
 )->torch.Tensor: # (b, h, n, m); entries above the causal diagonal are garbage
     "Products of query i with the code of its distance to key j"
-    if q.shape[2]==1: return q @ r.flip(1).transpose(-1,-2) # in place already
+    if q.shape[2]==1: return (q @ r.transpose(-1,-2)).flip(-1) # nothing to shift
     return rel_shift(q @ F.pad(r.flip(1), (0,0,1,0)).transpose(-1,-2))
 
 # %% ../../nbs/10_attention/09_relative.ipynb #17968681
@@ -124,12 +127,12 @@ def _extend_memory(
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=x.shape[:2]):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
                          f'key mask of the new positions, torch.bool of shape {tuple(x.shape[:2])}')
-    if state is None: return RelativeState(x, mask)
+    if state is None: return RelativeState(x[:], mask) # a tensor of its own on the same memory
     state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
         real = lambda o,like: like.new_ones(like.shape[:2], dtype=torch.bool) if o is None else o
-        mask = torch.cat([real(state.mask, state.x),real(mask, x)], 1)
-    return RelativeState(torch.cat([state.x,x], 1), mask)
+        mask = append_positions(real(state.mask, state.x), real(mask, x), 1)
+    return RelativeState(append_positions(state.x, x, 1), mask)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #87c84d2e
 @register_attention('relative')
@@ -162,6 +165,7 @@ class RelativeAttention(QKVAttention):
         self.options = dict(mem_len=mem_len, clamp_len=clamp_len, same_length=same_length,
                             code_dropout=code_dropout)
         self.to_r = nn.Linear(d_model, self.n_heads*self.d_head, bias=False)
+        self.recorded = 0 # calls after which the weights may have been trained
         self.u,self.w = (nn.Parameter(.02*torch.randn(self.n_heads, self.d_head)) for _ in range(2))
 
     def extra_repr(self):
@@ -180,6 +184,17 @@ def codes(self:RelativeAttention,
     like:torch.Tensor, # Any tensor of the type and on the device wanted
 )->torch.Tensor: # r, (h, m, d)
     "Projected codes of the distances 0, ..., m-1"
+    mark = None if self.dropout.p and self.training else self.mark(self.to_r.weight)
+    if mark is None: return self.new_codes(m, like)
+    known,dtype,r = _codes.get(self.to_r.weight, (None,None,None))
+    if mark.condition!=known or dtype!=like.dtype or r.shape[1]<m:
+        r = self.new_codes(m+m//2, like) # the memory may be growing
+        _codes[self.to_r.weight] = mark.condition,like.dtype,r # the mark would keep its own key
+    return r[:,:m]
+
+@patch
+def new_codes(self:RelativeAttention, m, like):
+    "The same, computed"
     n = m if self.clamp_len is None else min(m, self.clamp_len+1)
     R = distance_codes(n, self.d_model, like.dtype, like.device)
     r = split_heads(self.to_r(self.dropout(R))[None], self.n_heads)[0]
@@ -199,13 +214,49 @@ def attend(self:RelativeAttention, x, state, mask):
     self.check_memory(state, x)
     full = state is None and mask is not None and mask.ndim==4 # serves this call only
     seen = _extend_memory(state, x, None if full else mask)
-    # biases make something of zeros
-    k,v = (hide_padding(o, seen.mask) for o in self.keys_values(seen.x))
+    k,v = self.project_memory(state, seen, x.shape[1])
     out = self.mix(self.queries(x), k, v, mask if full else seen.mask)
-    n = seen.x.shape[1]-self.mem_len
-    # a view would keep all of it in memory
-    return out,(RelativeState(*(o if o is None else o[:,n:].clone() for o in seen)) if n>0
-                else seen)
+    seen = map_state(lambda o: last_positions(o, self.mem_len, 1), seen)
+    self.keep_projected(seen, k, v)
+    return out,seen
+
+# %% ../../nbs/10_attention/09_relative.ipynb #34c4c068
+_codes = WeakIdKeyDictionary() # weights of the codes -> their condition, a type, projected codes
+_projected = WeakIdKeyDictionary() # inputs in a memory -> mark of the weights, mask, keys, values
+
+@patch
+def mark(self:RelativeAttention, *weights):
+    "A mark of weights while they cannot be trained; None while gradients are recorded"
+    if torch.compiler.is_compiling(): return None
+    if torch.is_grad_enabled():
+        self.recorded += 1
+        return None
+    return weights_mark(*weights, calls=self.recorded)
+
+@patch
+def memory_mark(self:RelativeAttention):
+    "The mark of what projects the memory"
+    return self.mark(self.to_k.weight, self.to_v.weight, self.to_k.bias, self.to_v.bias)
+
+@patch
+def project_memory(self:RelativeAttention, state, seen, n):
+    "Keys and values of all that is seen, of which the last n positions are new"
+    mark = self.memory_mark()
+    known,mask,*old = (None,None) if state is None else _projected.get(state.x, (None,None))
+    # biases make something of zeros
+    def project(x, mask): return [hide_padding(o, mask) for o in self.keys_values(x)]
+    if mark is None or not mark.same(known) or mask is not state.mask:
+        return project(seen.x, seen.mask)
+    p = seen.x.shape[1]-n
+    new = project(seen.x[:,p:], None if seen.mask is None else seen.mask[:,p:])
+    return [append_positions(a, o.to(a.dtype), 2) for a,o in zip(old, new)]
+
+@patch
+def keep_projected(self:RelativeAttention, state, k, v):
+    "Keep keys and values of a memory for the next call"
+    mark = self.memory_mark()
+    if mark is None or not self.mem_len: return
+    _projected[state.x] = mark,state.mask,*(last_positions(o, self.mem_len, 2) for o in (k,v))
 
 # %% ../../nbs/10_attention/09_relative.ipynb #7998d671
 @patch

@@ -19,7 +19,7 @@ from torch import nn
 from ..core import check_choice,check_int,check_mask,hide_padding
 from .layer import QKVAttention,register_attention,sdpa
 from .local import (
-    LocalState,all_real,extend_local,local_attention,window_distances)
+    LocalState,all_real,attend_tiles,extend_local,last_local,local_attention,window_distances)
 from .rsa import blend,new_matrices
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #daf850ae
@@ -278,16 +278,16 @@ def attend_blocks(self:SlidingAttention, q, k, v, state, mask):
     check_mask(mask, (*q.shape[:3],q.shape[2]), key_only=True)
     q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     start = state.k.shape[2]-self.reach
-    out,_ = self.attend_window(q, k, v,
-                               LocalState(state.k[:,:,start:], state.v[:,:,start:],
-                                          None if state.real is None else state.real[:,start:]),
-                                          mask)
-    return out,*extend_local(state, k, v, mask)
+    k,v,real = extend_local(state, k, v, mask)
+    seen = None if real is None else real[:,start:]
+    out = attend_tiles(q, k[:,:,start:], v[:,:,start:], seen, self.bias_by_distance(q.dtype),
+                       self.first, self.reach, max(self.window, 16), True, self.include_self, 1.)
+    return out,k,v,real
 
 def keep_blocks(k, v, real, window):
     "Keys, values and what is real, from the last complete block on"
     done = (k.shape[2]//window-1)*window # no block reads these any more
-    return k[:,:,done:].clone(),v[:,:,done:].clone(),None if real is None else real[:,done:].clone()
+    return last_local(LocalState(k, v, real), k.shape[2]-done)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #3155c640
 def check_block_keys(state, window, sizes):

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core import cast_state,check_mask,check_qkv,hide_padding
+from .cache import append_positions
 from .layer import (
     AttentionLayer,QKVAttention,real_context,register_attention,sdpa)
 
@@ -49,8 +50,8 @@ def extend_state(
                              'batch, heads and width must agree')
     if mask is not None or state.mask is not None:
         real = lambda o,m: k.new_ones(b, m, dtype=torch.bool) if o is None else o
-        mask = torch.cat([real(state.mask, state.length), real(mask, n)], 1)
-    return KVState(torch.cat([state.k,k], 2), torch.cat([state.v,v], 2), mask)
+        mask = append_positions(real(state.mask, state.length), real(mask, n), 1)
+    return KVState(append_positions(state.k, k, 2), append_positions(state.v, v, 2), mask)
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #70fa50a2
 def causal_memory(
@@ -185,6 +186,8 @@ def shared_qk_attention(
     if causal:
         state,mask = causal_memory(state, k, v, mask)
         k,v = state.k,state.v
+        if mask is None and qk.shape[2]==1 and k.shape[2]>1: # all but itself
+            return sdpa(qk, k[:,:,:-1], v[:,:,:-1], scale=scale),state
     elif state is not None: raise ValueError('a state needs causal=True')
     allowed = not_self(qk, k, allowed_pairs(qk, k, causal, mask))
     return sdpa(qk, k, v, attn_mask=allowed, scale=scale),state
@@ -197,7 +200,8 @@ def not_self(
 )->torch.Tensor: # `allowed` without the diagonal, except where the diagonal is all there is
     "Let a position attend itself only if it may attend nothing else"
     n,m = q.shape[2],k.shape[2]
-    diagonal = torch.eye(m, dtype=torch.bool, device=q.device)[m-n:]
+    places = torch.arange(m, device=q.device)
+    diagonal = places==places[m-n:].unsqueeze(-1)
     if allowed is None: allowed = torch.ones_like(diagonal)
     others = allowed & ~diagonal
     return others | (allowed & diagonal & ~others.any(-1, keepdim=True))
