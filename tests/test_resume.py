@@ -4,6 +4,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields, replace
 
 import pytest
+from fastai.data.core import TfmdDL
 
 from reformer_rnn.runs import train as runs_train
 from reformer_rnn.papers.gpt2.recall import seeded_base
@@ -53,6 +54,19 @@ def train(name, cfg, stop_after=0):
 def test_every_experiment_that_resumes_has_settings_here():
     able = {name for name in commands() if 'resume' in {f.name for f in fields(find_experiment(name).settings)}}
     assert able == {name.partition(',')[0] for name in TINY}
+
+def test_every_loader_that_generates_says_from_what():
+    "Else --resume would keep results of other data: all it could compare is their number."
+    for name in commands(): find_experiment(name)
+    loaders, todo = set(), [TfmdDL]
+    while todo:
+        found = todo.pop().__subclasses__()
+        todo += found
+        loaders |= {o for o in found if o.__module__.startswith('reformer_rnn.')}
+    generate = {o for o in loaders if o.__init__.__annotations__.get('dataset') in (range, 'range')}
+    assert {o.__name__ for o in generate} >= {'CopyDL', 'RecallDL', 'DrawnDL'}
+    silent = [o.__name__ for o in generate if not hasattr(o, 'made_from')]
+    assert not silent, f'{silent} generate data and have no made_from'
 
 def places(name, folder):
     "Where an experiment puts its results."

@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from .interval import SHARE,Measured,over_seeds,paired
+from .record import save_figure
 
 # %% ../../nbs/60_runs/05_read.ipynb #877772fe
 def number(
@@ -383,12 +384,9 @@ def save_curves(runs, metric, by, path):
     measured = all(metric.removeprefix('epochs.') in run.get('epochs', {}) for run in runs)
     named = Runs([run | dict(group=', '.join(as_text(leaves.get(name)) for name in by) or 'runs')
                   for run,leaves in zip(runs, runs.flats)])
-    try:
-        ax = named.plot(metric if measured else 'steps.train_loss', by='group')
-        ax.legend(fontsize=8); ax.figure.savefig(path, dpi=100)
-    except OSError as e: raise ValueError(f'cannot write {path} ({e.strerror}): choose another '
-                                          'file') from e
-    finally: plt.close()
+    ax = named.plot(metric if measured else 'steps.train_loss', by='group')
+    ax.legend(fontsize=8)
+    save_figure(ax.figure, path)
 
 # %% ../../nbs/60_runs/05_read.ipynb #b7dff79d
 def run_results(

@@ -38,6 +38,7 @@ from ...training.callbacks import ResetRows
 from .recall import brt_learner,check_brt
 from ...runs.experiment import Experiment
 from ...runs.read import Runs,shown
+from ...runs.record import save_figure
 from ...runs.train import LongRun,fit_recorded,run_all
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #0230cadf
@@ -321,8 +322,7 @@ def run_doclm(
     runs = Runs(run_all(cfg, train_doclm))
     print('\n'+runs.table(document_columns(runs)).to_string())
     print(floors_line(runs))
-    path = Path(cfg.results)/'documents.png'
-    plot_documents(runs).savefig(path, dpi=100); plt.close()
+    path = save_figure(plot_documents(runs), Path(cfg.results)/'documents.png')
     print(f'\nRuns and picture: {path.parent}')
     return runs
 

@@ -28,6 +28,7 @@ from ...training.metrics import MaskedAccuracy
 from ...training.schedules import StepSchedule
 from ...runs.experiment import Experiment
 from ...runs.read import Runs
+from ...runs.record import save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #7ac08498
@@ -173,8 +174,7 @@ def run_recall(
     runs = Runs(run_all(cfg, train_recall))
     print(f'\nAccuracy; chance is {1/RECALL_VALUES:.1%}')
     print(runs.table(accuracy_columns(runs)).to_string())
-    path = Path(cfg.results)/'recall.png'
-    plot_recall(runs).savefig(path, dpi=100); plt.close()
+    path = save_figure(plot_recall(runs), Path(cfg.results)/'recall.png')
     print(f'\nRuns and picture: {path.parent}')
     return runs
 

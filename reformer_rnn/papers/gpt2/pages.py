@@ -40,7 +40,7 @@ from .recall import gpt2_kinds
 from ...runs.experiment import Experiment,same_settings
 from ...runs.interval import Measured,over_seeds
 from ...runs.read import Runs,shown
-from ...runs.record import environment
+from ...runs.record import environment,save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all,run_path
 from ...training.checkpoints import differences
 from ...training.gpt2 import DrawnDL,TorchCycle,gpt2_learner
@@ -570,8 +570,7 @@ def run_gpt2(
     control = 'none-tuned' if 'none-tuned' in cfg.attention else cfg.attention[0]
     print('\nDifferences in bits per byte, with 95 % intervals over pages')
     print(gpt2_table(runs, control).to_string())
-    plot_gpt2(runs, control).savefig(Path(cfg.results)/'gpt2.png', dpi=100)
-    plt.close()
+    save_figure(plot_gpt2(runs, control), Path(cfg.results)/'gpt2.png')
     return runs
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #0ef16c37

@@ -27,6 +27,7 @@ from ...data.copy import IGNORE
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from ...runs.experiment import Experiment,same_settings
 from ...runs.read import Runs
+from ...runs.record import save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all,run_path
 from ...training.gpt2 import DrawnDL,TorchCycle
 from ...training.learner import lm_learner
@@ -276,8 +277,7 @@ def run_gpt2_recall(
     print(f'\nRight answers; chance {1/cfg.n_symbols:.1%}\n{gpt2_recall_table(runs).to_string()}')
     swapped = gpt2_recall_table(runs, 'swapped')
     print(f'\nThe same with the state of another row\n{swapped.to_string()}')
-    plot_gpt2_recall(runs).savefig(Path(cfg.results)/'gpt2_recall.png', dpi=100)
-    plt.close()
+    save_figure(plot_gpt2_recall(runs), Path(cfg.results)/'gpt2_recall.png')
     return runs
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #110a979b

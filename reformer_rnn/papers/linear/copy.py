@@ -31,6 +31,7 @@ from ...training.schedules import ClipTensors,StepSchedule
 from ...runs.experiment import Experiment
 from ...runs.measure import Measurement,in_turns,quiet_machine,store_measured,typical
 from ...runs.read import Runs
+from ...runs.record import save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #1a6eca6f
@@ -163,8 +164,7 @@ def run_linear_copy(
     check_linear_copy(cfg)
     runs = run_all(cfg, train_linear_copy)
     print(f'\n{convergence_table(runs).to_string()}')
-    path = Path(cfg.results)/'linear_copy.png'
-    plot_convergence(runs).savefig(path, dpi=100); plt.close()
+    path = save_figure(plot_convergence(runs), Path(cfg.results)/'linear_copy.png')
     print(f'\nRuns and picture: {path.parent}')
     return runs
 

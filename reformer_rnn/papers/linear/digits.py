@@ -31,6 +31,7 @@ from ...runs.experiment import Experiment
 from ...runs.interval import over_seeds
 from ...runs.measure import Measurement,in_turns,quiet_machine,store_measured
 from ...runs.read import Runs,shown
+from ...runs.record import save_figure
 from ...runs.train import LongRun,check_run,fit_recorded,run_all
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #441bcd96
@@ -166,8 +167,7 @@ def run_digits(
     print(f'\nBits per pixel of {runs[0]["n_test"]} test images\n{digits_table(runs).to_string()}')
     pictures = {name: plot_drawings(runs, name) for name in ('samples','completions')}
     for name,fig in (pictures | dict(bits=plot_bits(runs))).items():
-        fig.savefig(Path(cfg.results)/f'{name}.png', dpi=100)
-        plt.close(fig)
+        save_figure(fig, Path(cfg.results)/f'{name}.png')
     print(f'\nRuns and pictures: {cfg.results}')
     return runs
 
