@@ -106,17 +106,14 @@ def hide_padding(
     return x.masked_fill(~(mask[:,:,None] if x.ndim==3 else mask[:,None,:,None]), 0.)
 
 # %% ../nbs/00_core.ipynb #7a4f9255
-def _transforms()->list:
-    "The transforms of `torch.func` that are at work, outermost first"
-    stack = None if torch.compiler.is_compiling() else get_interpreter_stack()
-    return [o.key() for o in stack] if stack else []
-
 def values_known(
     *tensors, # What is to be looked at
 )->bool:
     "Can numbers be looked at? Not in a graph being compiled or exported, in `vmap`, or on meta"
     if torch.compiler.is_compiling(): return False
-    return TransformType.Vmap not in _transforms() and not any(o.is_meta for o in tensors)
+    transforms = get_interpreter_stack()
+    if transforms and any(o.key()==TransformType.Vmap for o in transforms): return False
+    return not any(o.is_meta for o in tensors)
 
 # %% ../nbs/00_core.ipynb #2f3fdd78
 # new in PyTorch 2.7
@@ -124,8 +121,8 @@ _is_exporting = getattr(torch.compiler, 'is_exporting', torch.compiler.is_compil
 
 def in_transform()->bool:
     "Is this call inside `torch.func`, or differentiated in forward mode?"
-    return bool(_transforms()) or (forward_ad._current_level>=0
-                                   and not torch.compiler.is_compiling())
+    if torch.compiler.is_compiling(): return False
+    return bool(get_interpreter_stack()) or forward_ad._current_level>=0
 
 def ordinary_only()->bool:
     "Must a call be made of ordinary operations? While exporting, and inside a transform"

@@ -114,9 +114,6 @@ def start_state(
     if not isinstance(state, torch.Tensor):
         raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
                          f'{tuple(shape)}')
-    if not isinstance(state, torch.Tensor):
-        raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
-                         f'{tuple(shape)}')
     if tuple(state.shape)!=tuple(shape):
         raise ValueError(f'the state has shape {tuple(state.shape)}: expected {tuple(shape)}, '
                          '(batch, heads, width of keys, width of values and, with normalize=True, '
