@@ -1,11 +1,12 @@
 "The documentation site: in step with the notebooks, whole in a real browser, and refused when a notebook is at fault."
-import ast, importlib, inspect, json, os, re, shutil, sys, threading
+import ast, importlib, inspect, json, math, os, re, shutil, sys, threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import torch
 from conftest import ROOT, run
 from test_tools import PICTURE, cell, contents, stream, tool, write_notebook
 
@@ -150,6 +151,9 @@ STICKING_OUT = '''() => {
         o.getBoundingClientRect().right > innerWidth + 1 && o.getClientRects().length
         && !o.closest('.toc-drawer, math') && !scrolls(o.parentElement)).map(o => o.outerHTML.slice(0, 150)) }'''
 
+SCREENS = 14  # of 800 pixels, with everything folded
+TALL = {'claims.html'}  # a table that is searched, not read
+
 # Blocks of code that scroll: those in sight, for what is folded has no size.
 SCROLLING = '''() => { const wide = o => o.scrollWidth > o.clientWidth + 1;
     return [...document.querySelectorAll(
@@ -164,6 +168,8 @@ def test_page(visit, name):
     path = DOCS/name
     page = visit(path.as_uri(), viewport=dict(width=1300, height=800))
     assert page.evaluate(SCROLLING) == []
+    screens = page.evaluate('document.documentElement.scrollHeight')/800
+    assert screens <= SCREENS or name in TALL, f'{screens:.1f} screens: fold, shorten or split'
     if name not in ('index.html', 'search.html'):
         assert page.evaluate(CURRENT), 'the menu does not show where one is'
         assert page.locator('meta[name=description]').get_attribute('content')
@@ -278,11 +284,114 @@ def test_citations_show_their_paper(visit):
 
 def test_code_opens_by_a_click(visit):
     page = visit((DOCS/'attention'/'linear.html').as_uri())
-    fold = page.locator('details.api-code').first
-    assert not fold.locator('pre').is_visible()
-    fold.locator('summary').click()
-    assert fold.locator('pre').is_visible()
+    card = page.locator('details.api:has(details.api-code)').first
+    fold = card.locator('details.api-code')
+    for folded in (card, fold):
+        inner = folded.locator('pre').last
+        assert not inner.is_visible()
+        folded.locator('summary').first.click()
+        assert inner.is_visible() == (folded is fold)
     assert page.locator('details.api-code span.k').count(), 'code without colours'
+
+def test_one_button_opens_all_code(visit):
+    page = visit((DOCS/'attention'/'linear.html').as_uri())
+    opened = page.locator('article details[open]')
+    page.get_by_role('button', name='Open all code').click()
+    assert opened.count() == page.locator('article details').count() > 10
+    page.get_by_role('button', name='Fold all code').click()
+    assert not opened.count()
+
+def test_links_open_what_is_folded(visit):
+    page = visit((DOCS/'attention'/'layer.html').as_uri())
+    method = page.locator('details.api .api-anchor[id]').first.get_attribute('id')
+    page.goto(f'{page.url}#{method}')
+    page.wait_for_function('name => document.getElementById(name).getClientRects().length', arg=method)
+
+# Mechanisms one can touch: they answer to the keyboard, and show the numbers of the library
+
+@pytest.fixture
+def touch(visit):
+    "A function that opens a page with a mechanism: the figure, the numbers behind it, and a reader of what it shows."
+    def touch(name):
+        figure = visit((DOCS/f'{name}.html').as_uri()).locator('figure.mechanism')
+        read = lambda key: figure.locator(f'[data-key="{key}"] td').all_inner_texts()
+        return figure, json.loads(figure.get_attribute('data-numbers')), read
+    return touch
+
+def press(figure, name, key, times=1):
+    control = figure.get_by_label(name, exact=True)
+    control.focus()
+    for _ in range(times): control.press(key)
+
+def test_mechanism_linear(touch):
+    from reformer_rnn.attention.linear import linear_attention
+    figure, numbers, read = touch('attention/linear')
+    q, k, v = (torch.tensor(numbers[name], dtype=torch.float64)[None, None] for name in 'qkv')
+    expected = linear_attention(q, k, v, causal=True, feature_map=lambda x: x)
+    expected = (expected[0] if isinstance(expected, tuple) else expected)[0, 0]
+    press(figure, 'Token', 'Home')
+    press(figure, 'Chunk', 'ArrowLeft')
+    for row in expected:
+        for form in ('parallel', 'recurrent', 'chunked'):
+            assert torch.allclose(torch.tensor([float(o) for o in read(form)]).double(), row, atol=6e-5)
+        press(figure, 'Token', 'ArrowRight')
+
+def test_mechanism_hash(touch):
+    from reformer_rnn.attention.lsh import band_pairs, hash_buckets
+    figure, numbers, read = touch('attention/lsh')
+    x, m, half = torch.tensor(numbers['x']), numbers['m'], numbers['buckets']//2
+    press(figure, 'Turn the directions', 'ArrowRight', 30)
+    angles = math.radians(30) + torch.arange(half)*math.pi/half
+    rotations = torch.stack([angles.cos(), angles.sin()])[None, None]
+    for turned in (False, True):
+        if turned: x[-1] = -x[-1]; press(figure, 'turn the last point round', ' ')
+        buckets = hash_buckets(x[None, None], rotations)[0, 0, 0]
+        assert read('buckets') == [' '.join(map(str, buckets.tolist()))]
+        same = (buckets[:, None] == buckets).tril(-1)
+        seen = band_pairs(same, m)[-2].nonzero()[:, 0] + 1
+        assert read('band') == [', '.join(map(str, seen.tolist())) or 'nothing']
+    assert read('moved-band') == ['0'] and int(read('moved-chunk')[0]) > 0
+
+def test_mechanism_rem(touch):
+    from reformer_rnn.attention.rem import rem_matrix
+    figure, numbers, read = touch('attention/rem')
+    figure.get_by_label('Kind').select_option('cos')
+    press(figure, 'Dilation', 'ArrowRight')
+    press(figure, 'Gate', 'ArrowLeft', 4)
+    scores = torch.tensor(numbers['scores'], dtype=torch.float64)
+    P = rem_matrix('cos', len(scores), decay=.8, theta=.8, dilation=2).double()
+    A = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
+    for key, matrix in (('recurrence', P), ('mixture', .7*A + .3*P)):
+        shown = torch.tensor([float(o) for o in read(key)]).double()
+        assert torch.allclose(shown, matrix[-1, :-1].flip(0)[:6], atol=6e-5)
+
+def test_mechanism_blocks(touch):
+    from reformer_rnn.attention.sliding import SlidingAttention
+    figure, numbers, read = touch('attention/block_recurrent')
+    t, W = 40, numbers['window']
+    layer = SlidingAttention(8, 2, window=W, include_self=False).double()
+    for name, depth in (('seen', 1), ('reach', numbers['layers'])):
+        x = torch.randn(1, len(numbers['text']), 8, dtype=torch.float64, requires_grad=True)
+        y = x
+        for _ in range(depth): y = y + layer(y)[0]
+        y[0, t].sum().backward()
+        assert read(name) == [str(int(x.grad[0, :t].abs().sum(-1).count_nonzero()))]
+    press(figure, 'Position', 'ArrowRight', W)
+    assert f'written {(t + W)//W} times' in read('written')[0] and read('cut') == [str((t + W)//numbers['segment']*numbers['segment'])]
+
+def test_mechanism_cost(touch):
+    figure, numbers, _ = touch('papers/layers')
+    press(figure, 'Position', 'End')
+    for name, rows in numbers['tokens'].items():
+        assert f'{1e3*rows[-1][1]:.2f} ms' in figure.locator(f'[data-key="{name}"]').first.inner_text()
+
+@pytest.mark.parametrize('name', ['attention/linear', 'papers/layers'])
+def test_mechanisms_without_scripts(browser, name):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((DOCS/f'{name}.html').as_uri())
+    assert page.locator('figure.mechanism img').is_visible()
+    context.close()
 
 # A small site, and what is reported when something is wrong with it
 
@@ -389,6 +498,10 @@ FAULTS = {
     'a name defined twice': (cell('code', '#| export\ndef one():\n    "Again"'),
                              '`one` is defined in nbs/10_part/01_one.ipynb, cell 2'),
     'a formula that stays TeX': (cell('markdown', r'So $\nosuchthing x$.'), 'cannot convert'),
+    'an unknown mechanism': (cell('code', 'touch()', dict(output_type='display_data', metadata={}, data={
+        'text/html': '<figure class="mechanism" data-mechanism="none" data-numbers="{&quot;a&quot;: 1}"></figure>'})), 'names no mechanism'),
+    'a mechanism without numbers': (cell('code', 'touch()', dict(output_type='display_data', metadata={}, data={
+        'text/html': '<figure class="mechanism" data-mechanism="rem" data-numbers="{}"></figure>'})), 'without numbers behind it'),
     'raw HTML that leads nowhere': (cell('markdown', '<a href="nowhere.html">there</a>'), 'nowhere.html leads nowhere'),
 }
 

@@ -26,6 +26,23 @@ function openTarget() {
   for (let o = target; o; o = o.parentElement) if (o.tagName === 'DETAILS') o.open = true;
 }
 
+// One button opens all that is folded on a page, and closes it again.
+function foldAll() {
+  const folded = [...document.querySelectorAll('article details')], place = document.querySelector('.origin');
+  if (folded.length < 2 || !place) return;
+  const button = Object.assign(document.createElement('button'), {className: 'fold-all', type: 'button'});
+  const name = () => { button.textContent = button.getAttribute('aria-pressed') === 'true' ? 'Fold all code' : 'Open all code'; };
+  button.setAttribute('aria-pressed', 'false');
+  button.addEventListener('click', () => {
+    const open = button.getAttribute('aria-pressed') !== 'true';
+    for (const o of folded) o.open = open;
+    button.setAttribute('aria-pressed', open);
+    name();
+  });
+  name();
+  place.append(' · ', button);
+}
+
 // A paper is shown while the mouse or the keyboard is on its citation.
 function previewCitations() {
   let shown = null;
@@ -91,6 +108,7 @@ document.addEventListener('DOMContentLoaded', () => {
   showCurrentPage();
   openTarget();
   window.addEventListener('hashchange', openTarget);
+  foldAll();
   previewCitations();
   filterClaims();
   for (const block of document.querySelectorAll('.cell_input div.highlight, div.highlight-python div.highlight, div.highlight-sh div.highlight, div.highlight-bash div.highlight, div.highlight-bibtex div.highlight, details div.highlight')) {

@@ -250,24 +250,28 @@ def rest(o):
     return fold(f'Code: {named}' if named else 'Code', o.code)
 
 def body(o, text, source):
-    "Signature, docstring and parameters of the definition `o`; `source` is the address of its code."
-    inherited = (f' It takes the arguments of '
-                 f'{" and ".join(f"`{base}`" for base in o.bases)}{", too" if o.parameters else ""}.')
-    doc = o.doc.rstrip('.') + '.' + inherited if o.doc and any(not base.endswith('NamedTuple')
-            for base in o.bases) else o.doc
-    parts = [f'```python\n{signature(o)}\n```', text(doc) + f' <a class="api-source" href="{source}">source</a>']
+    "What the definition `o` does in one paragraph, and the rest: signature, more of the docstring, parameters."
+    first, _, more = o.doc.partition('\n\n')
+    if o.doc and any(not base.endswith('NamedTuple') for base in o.bases):
+        bases = ' and '.join(f'`{base}`' for base in o.bases)
+        more = f'It takes the arguments of {bases}{", too" if o.parameters else ""}.\n\n{more}'.strip()
+    parts = [f'```python\n{signature(o)}\n```', text(more)]
     if any(p.text for p in [*o.parameters, o.returns]): parts.append(table(o, text))
-    return '\n\n'.join(parts)
+    parts.append(f'<a class="api-source" href="{source}">source</a>')
+    return text(first) or 'Its signature', '\n\n'.join(part for part in parts if part)
 
 def entry(o, level, text, source, folded=True):
-    """The Markdown of the definition `o` and, if it is a class, of its methods.
+    """The Markdown of the definition `o` and, if it is a class, of its methods: a line that a click opens.
 
     `source` gives the address of code; the code itself is there `folded`, unless it stands open beside the entry.
     """
     own_id = lambda d: f' id="{d.anchor}"' if '.' in d.name else ''  # a heading has that id by itself
     mark = lambda d: f'<span class="api-anchor"{own_id(d)} data-api="{d.key}"></span>\n\n'
-    parts = [f'{mark(o)}{"#"*level} `{o.name}`\n\n{body(o, text, source(o))}']
+    first, rest = body(o, text, source(o))
+    parts = [f'{mark(o)}{"#"*level} `{o.name}`', '<details class="api"><summary>', first, '</summary>', rest]
     if folded: parts.append(fold('Code', o.code))
     for member in (d for d in o.members if d.doc):
-        parts.append(f'::::{{container}} api-member\n{mark(member)}{body(member, text, source(member))}\n::::')
-    return '\n\n'.join(parts)
+        does, called = body(member, text, source(member))
+        signed, _, details = called.partition('\n```\n\n')
+        parts.append(f'::::{{container}} api-member\n{mark(member)}{signed}\n```\n\n{does}\n\n{details}\n::::')
+    return '\n\n'.join([*parts, '</details>'])

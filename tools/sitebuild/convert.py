@@ -16,6 +16,9 @@ CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attribut
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
 WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
+FOLDED = 8  # lines; longer tests and code that draws are folded, unless the cell says `#| code-fold: false`
+IMPORT = re.compile(r'(?:import|from) |\s*(?:#|$)')
+TEST = re.compile(r'^\s*(?:with )?(?:assert\b|test_\w+\(|pytest\.raises)', re.M)
 REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
 
@@ -30,6 +33,12 @@ def callouts(text):
 def headed(cell):
     "Does the reference of a page begin with this cell?"
     return cell.cell_type == 'markdown' and REFERENCE.search(rewrite(cell.source, fence=lambda piece: ''))
+
+def purpose(source, picture):
+    "What the code of a cell is for: a figure is looked at, and a test believed, before it is taken apart."
+    if picture: return 'Code of the figure'
+    if all(IMPORT.match(line) for line in source.split('\n')): return 'Imports'
+    return 'Code of the test' if TEST.search(source) else 'Code'
 
 def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
 
@@ -133,6 +142,20 @@ class Converter:
             origin = f'Module: `{self.cfg.lib_name}.{nb.module}`. ' + origin
         return '\n\n'.join([*lines, f'{{.origin}}\n{origin}'])
 
+    @cached_property
+    def mechanisms(self):
+        "The names of the drawings that the site knows."
+        script = (self.cfg.nbs_path/'_site'/'_static'/'mechanisms.js').read_text()
+        return re.findall(r'^  (\w+)\(\{[^}]*\}, view\)', script, re.M)
+
+    def check_mechanism(self, place, text):
+        "A figure that answers to sliders has a drawing, and numbers behind it."
+        if 'class="mechanism"' not in text: return
+        name, numbers = (re.search(f'data-{key}="([^"]*)"', text) for key in ('mechanism', 'numbers'))
+        if not name or name[1] not in self.mechanisms:
+            self.problems.add(place, f'names no mechanism of mechanisms.js: {", ".join(self.mechanisms)}')
+        if not numbers or numbers[1] in ('', '{}'): self.problems.add(place, 'a mechanism without numbers behind it')
+
     def outputs(self, nb, cell):
         "The stored outputs of a cell but for noise, made to fit the site."
         for out in cell.get('outputs', []):
@@ -142,6 +165,7 @@ class Converter:
             if 'image/svg+xml' in data: data['image/svg+xml'] = figures.inked(''.join(data['image/svg+xml']))
             if picture or REPR.match(''.join(data.get('text/plain', ''))): data.pop('text/plain', None)
             if 'text/html' in data:
+                self.check_mechanism(cell.place, ''.join(data['text/html']))
                 data['text/html'] = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
             if 'text/markdown' in data:
                 data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
@@ -169,9 +193,14 @@ class Converter:
         off = {name for name, value in option.items() if value is False}
         if 'include' in off: return
         outputs = [] if 'output' in off else list(self.outputs(nb, cell))
-        tags = ['remove-input']*('echo' in off) + ['hide-input']*(option.get('code-fold') is True)
         if not source and not outputs: return
-        metadata = dict(tags=tags, mystnb=dict(image=self.picture(cell.place, option, outputs)))
+        picture = self.picture(cell.place, option, outputs)
+        kind = purpose(source, picture)
+        aside = kind != 'Code' or nb.page.startswith('papers/')  # there the answers come first
+        fold = option.get('code-fold', kind == 'Imports' or aside and source.count('\n') >= FOLDED)
+        tags = ['remove-input']*('echo' in off) + ['hide-input']*(fold is True)
+        prompts = dict(code_prompt_show=kind, code_prompt_hide=kind)
+        metadata = dict(tags=tags, mystnb=dict(image=picture) | prompts)
         return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
 
     def entries(self, nb, found, level, folded=True):

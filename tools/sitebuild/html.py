@@ -9,12 +9,22 @@ from .citations import anchor as slug
 
 PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')  # names, punctuation and blanks: in the colour of the text
 
+SUMMARY = re.compile(r'<summary>\s*<p>(.*?)</p>\s*</summary>', re.S)  # a summary holds no paragraph
+FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^>]*>\s*<p[^>]*>([^<]*)</p>.*?</summary>', re.S)
 TABLE = re.compile(r'<table[^>]*>.*?</table>', re.S)
 
 def finish(site):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
     usable."""
-    for page in site.rglob('*.html'): page.write_text(TABLE.sub(ledger, PLAIN.sub(r'\1', page.read_text())))
+    for page in site.rglob('*.html'):
+        text = SUMMARY.sub(r'<summary>\1</summary>', PLAIN.sub(r'\1', page.read_text()))
+        if 'class="mechanism"' in text:
+            text = text.replace('</head>', f'<script src="{"../"*page.relative_to(site).as_posix().count("/")}_static/mechanisms.js" defer></script></head>', 1)
+        text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
+        page.write_text(TABLE.sub(ledger, text))
+
+VERDICT = re.compile(r'(<td data-label="verdict">)(?:<p>)?(<strong>.*?</strong>); (.*?)(?:</p>)?</td>', re.S)
+WHY = r'\1<details class="why"><summary>\2</summary>\3</details></td>'
 
 def words(html): return ' '.join(unescape(re.sub('<[^>]+>', '', html)).split())
 
@@ -28,7 +38,7 @@ def ledger(found):
     def row(line):
         cells = iter(labels)
         label = lambda cell: f'<td data-label="{escape(next(cells))}">'
-        shown = re.sub('<td>', label, line[2])
+        shown = VERDICT.sub(WHY, re.sub('<td>', label, line[2]))
         name = slug(words(line[2].partition('</strong>')[0]))
         verdict = words(re.findall(r'<td>(.*?)</td>', line[2], re.S)[labels.index('verdict')]).partition(';')[0]
         link = f'<a class="headerlink" href="#claim-{name}" title="Link to this claim">¶</a></strong>'
@@ -61,6 +71,7 @@ def faults(site):
         for picture in page.silent: yield f'{name}: {picture} has no alternative text'
         for target in page.links + page.files:
             url = urlsplit(target)
+            if url.scheme == 'data': continue
             if url.scheme or url.netloc:
                 if target in page.files: yield f'{name}: loads {target} from elsewhere'
                 continue

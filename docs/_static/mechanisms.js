@@ -1,0 +1,205 @@
+// Mechanisms one can touch. A figure of class "mechanism" holds a static picture and, as data, the numbers of the
+// notebook; here the picture gives way to controls and drawings that are computed from these numbers.
+'use strict';
+const drawn = 'http://www.w3.org/2000/svg', CELL = 22;
+const HUES = ['#2a9d8f', '#e9a13b', '#d1495b', '#5b8ff9', '#9b6fd1', '#7a8f3c', '#d97fb0', '#6c757d'];
+
+function set(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+const html = (tag, attributes = {}, ...children) => set(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) => set(document.createElementNS(drawn, tag), attributes, children);
+
+const range = n => Array.from({length: n}, (_, i) => i);
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x*b[i], 0);
+const plus = (a, b) => a.map((x, i) => x + b[i]);
+const shown = x => (Math.abs(x) < 5e-5 ? 0 : x).toFixed(4);
+const softmax = scores => {
+  const top = Math.max(...scores), e = scores.map(x => Math.exp(x - top)), sum = e.reduce((a, b) => a + b, 0);
+  return e.map(x => x/sum);
+};
+
+// A slider or a list of choices with its name and value in words; `change` is called with every new value.
+function slider(name, [least, most, step], value, change, words = x => x) {
+  const input = html('input', {type: 'range', 'aria-label': name, min: least, max: most, step, value}), output = html('output', {}, words(value));
+  input.addEventListener('input', () => { output.textContent = words(+input.value); change(+input.value); });
+  return html('label', {}, `${name} `, input, output);
+}
+function choice(name, options, change) {
+  const select = html('select', {'aria-label': name}, ...options.map(o => html('option', {value: o}, o)));
+  select.addEventListener('input', () => change(select.value));
+  return html('label', {}, `${name} `, select);
+}
+function tick(name, change) {
+  const input = html('input', {type: 'checkbox', 'aria-label': name});
+  input.addEventListener('input', () => change(input.checked));
+  return html('label', {}, input, ` ${name}`);
+}
+
+// A matrix as squares, the stronger the larger the number; `look(i, j)` may give {mark, faint, hue}.
+function matrix(values, caption, look = () => ({})) {
+  const rows = values.length, columns = values[0].length, size = Math.min(CELL, Math.floor(240/Math.max(rows, columns)));
+  const most = Math.max(1e-9, ...values.flat().map(Math.abs));
+  const cells = range(rows).flatMap(i => range(columns).map(j => {
+    const x = values[i][j], {mark, faint, hue} = look(i, j);
+    const square = svg('rect', {x: j*size + 1, y: i*size + 1, width: size - 2, height: size - 2,
+      fill: hue || (x < 0 ? HUES[1] : HUES[0]), 'fill-opacity': faint ? .06 : .06 + .94*Math.abs(x)/most,
+      stroke: mark ? 'currentColor' : 'none', 'stroke-width': 2});
+    square.append(svg('title', {}, document.createTextNode(`row ${i + 1}, column ${j + 1}: ${shown(x)}`)));
+    return square;
+  }));
+  const picture = svg('svg', {width: columns*size + 2, height: rows*size + 2, role: 'img', 'aria-label': caption}, ...cells);
+  return html('div', {class: 'mechanism-part'}, picture, html('p', {}, caption));
+}
+
+function strip(items, caption) {
+  const row = html('div', {class: 'mechanism-strip'}, ...items.map(({text, hue, mark, faint, wall, title}) => html('span',
+    {title: title || text, style: `--hue: ${hue || 'transparent'}`, class: [mark && 'mark', faint && 'faint', wall && 'wall'].filter(Boolean).join(' ')}, text)));
+  return html('div', {class: 'mechanism-part mechanism-row'}, html('p', {}, caption), row);
+}
+const numbers = rows => html('table', {class: 'mechanism-numbers'}, html('tbody', {}, ...rows.map(([name, values, key]) =>
+  html('tr', {'data-key': key || name}, html('th', {}, name), ...[].concat(values).map(x => html('td', {}, typeof x === 'number' ? shown(x) : x))))));
+
+const mechanisms = {
+  // Linear attention: one output, three ways to compute it.
+  linear({q, k, v}, view) {
+    const n = q.length, state = {t: n, C: 4};
+    const outer = (a, b) => a.map(x => b.map(y => x*y));
+    const sum = (from, to) => range(to - from).map(i => outer(k[from + i], [...v[from + i], 1]))
+      .reduce((S, O) => S.map((row, i) => plus(row, O[i])), k[0].map(() => [...v[0], 1].map(() => 0)));
+    const read = (x, S) => S[0].map((_, j) => dot(x, S.map(row => row[j])));
+    const divide = y => y.slice(0, -1).map(x => x/y[y.length - 1]);
+    const weigh = (x, from, to) => range(to - from).map(i => [...v[from + i], 1].map(o => o*dot(x, k[from + i])))
+      .reduce(plus, [...v[0], 1].map(() => 0));
+    const draw = () => {
+      const {t, C} = state, i = t - 1, start = Math.floor(i/C)*C, x = q[i];
+      const weights = q.map((a, r) => k.map((b, j) => j > r ? 0 : dot(a, b)));
+      const own = (r, j) => Math.floor(r/C) === Math.floor(j/C);
+      view(
+        matrix(weights, 'Parallel: φ(q)·φ(k) for every pair. The marked row times the values, divided by its sum, is the output.', (r, j) => ({mark: r === i && j <= i, faint: r > i || j > r})),
+        matrix(outer(k[i], [...v[i], 1]), `What token ${t} adds to the state: φ(k)vᵀ, and φ(k) for z.`),
+        matrix(sum(0, t), 'Recurrent: the state S, and z in the last column, after this token.', (r, j) => ({mark: j === v[0].length})),
+        matrix(weights, `Chunked: pairs within a chunk of ${C}; all that is earlier is one state.`, (r, j) => ({mark: r === i && j <= r && own(r, j), faint: j > r || !own(r, j) || r > i})),
+        numbers([['parallel', divide(weigh(x, 0, t)), 'parallel'], ['recurrent', divide(read(x, sum(0, t))), 'recurrent'],
+          ['chunked', divide(plus(read(x, sum(0, start)), weigh(x, start, t))), 'chunked']]));
+    };
+    draw();
+    return [slider('Token', [1, n, 1], n, t => { state.t = t; draw(); }, t => `${t} of ${n}`),
+      slider('Chunk', [1, n, 1], 4, C => { state.C = C; draw(); }, C => `${C} tokens`)];
+  },
+
+  // Hashed attention: directions, buckets, and who sees whom by either rule.
+  hash({x, m, buckets}, view) {
+    const n = x.length, state = {angle: 0, i: n - 2, turned: false}, half = buckets/2;
+    const points = turned => x.map((p, i) => turned && i === n - 1 ? [-p[0], -p[1]] : p);
+    const hash = (p, angle) => {
+      const scores = range(half).map(j => dot(p, [Math.cos(angle + Math.PI*j/half), Math.sin(angle + Math.PI*j/half)]));
+      const all = [...scores, ...scores.map(s => -s)];
+      return all.indexOf(Math.max(...all));
+    };
+    const order = b => range(n).sort((i, j) => b[i] - b[j] || i - j);
+    const views = b => {
+      const sorted = order(b), chunk = range(n).map(i => Math.floor(sorted.indexOf(i)/m));
+      return range(n).map(i => {
+        const mates = range(i).filter(j => b[j] === b[i]);
+        return {chunk: mates.filter(j => chunk[i] - chunk[j] <= 1), band: m > 1 ? mates.slice(-(m - 1)) : []};
+      });
+    };
+    const draw = () => {
+      const now = points(state.turned).map(p => hash(p, state.angle)), before = points(false).map(p => hash(p, state.angle));
+      const seen = views(now), was = views(before), i = state.i;
+      const moved = rule => range(n - 1).filter(j => String(seen[j][rule]) !== String(was[j][rule])).length;
+      const circle = svg('svg', {width: 240, height: 240, viewBox: '-120 -120 240 240', role: 'img', 'aria-label': 'Points coloured by bucket'},
+        ...range(half).map(j => { const a = state.angle + Math.PI*j/half, c = 108*Math.cos(a), s = 108*Math.sin(a);
+          return svg('line', {x1: -c, y1: s, x2: c, y2: -s, stroke: 'currentColor', 'stroke-opacity': .35, 'stroke-dasharray': '3 4'}); }),
+        ...points(state.turned).flatMap((p, j) => { const r = 92/Math.hypot(...p), at = {x: p[0]*r, y: -p[1]*r};
+          return [svg('circle', {cx: at.x, cy: at.y, r: 9, fill: HUES[now[j]%HUES.length], stroke: j === i ? 'currentColor' : 'none', 'stroke-width': 3}),
+            svg('text', {x: at.x, y: at.y + 3.5, 'text-anchor': 'middle', 'font-size': 10, fill: '#fff'}, document.createTextNode(j + 1))]; }));
+      const row = rule => order(now).map((j, place) => ({text: String(j + 1), hue: HUES[now[j]%HUES.length], mark: j === i,
+        faint: j !== i && !seen[i][rule].includes(j), wall: rule === 'chunk' && place > 0 && place%m === 0, title: `position ${j + 1}, bucket ${now[j]}`}));
+      view(
+        html('div', {class: 'mechanism-part'}, circle, html('p', {}, 'Each point has the colour of the direction it is nearest to.')),
+        strip(row('chunk'), `Rule of chunks: sorted by bucket, cut into chunks of ${m}. Full colour: what position ${i + 1} sees.`),
+        strip(row('band'), `Rule of the band: the last ${m - 1} earlier positions of the own bucket.`),
+        numbers([[`${i + 1} sees, by chunks`, seen[i].chunk.map(j => j + 1).join(', ') || 'nothing', 'chunk'], [`${i + 1} sees, by the band`, seen[i].band.map(j => j + 1).join(', ') || 'nothing', 'band'],
+          ['views that the last point has changed, by chunks', String(moved('chunk')), 'moved-chunk'], ['views that the last point has changed, by the band', String(moved('band')), 'moved-band'],
+          ['buckets', now.join(' '), 'buckets']]));
+    };
+    draw();
+    return [slider('Turn the directions', [0, 179, 1], 0, a => { state.angle = a*Math.PI/180; draw(); }, a => `${a}°`),
+      slider('Query', [1, n, 1], n - 1, i => { state.i = i - 1; draw(); }), tick('turn the last point round', o => { state.turned = o; draw(); })];
+  },
+
+  // Encoded recurrence: the matrix of a linear recurrent network, and its mixture with softmax attention.
+  rem({scores}, view) {
+    const n = scores.length, state = {kind: 'regular', decay: .8, theta: .8, dilation: 1, gate: .5};
+    const draw = () => {
+      const {kind, decay, theta, dilation, gate} = state;
+      const P = range(n).map(i => range(n).map(j => {
+        const lag = i - j, steps = Math.floor(lag/dilation);
+        if (lag <= 0 || lag%dilation) return 0;
+        return decay**steps*(kind === 'regular' ? 1 : Math[kind](steps*theta));
+      }));
+      const A = scores.map((row, i) => { const w = softmax(row.slice(0, i + 1)); return range(n).map(j => j <= i ? w[j] : 0); });
+      const mixed = P.map((row, i) => row.map((p, j) => (1 - gate)*A[i][j] + gate*p));
+      view(matrix(A, 'Softmax attention A.'), matrix(P, 'The recurrence P; orange is negative.'), matrix(mixed, '(1 − gate) A + gate P, the weights of the head.'),
+        numbers([['last row of P, lags 1 to 6', range(6).map(l => P[n - 1][n - 2 - l]), 'recurrence'], ['last row of the mixture', range(6).map(l => mixed[n - 1][n - 2 - l]), 'mixture']]));
+    };
+    draw();
+    const change = name => value => { state[name] = value; draw(); };
+    return [choice('Kind', ['regular', 'cos', 'sin'], change('kind')), slider('Decay', [-1, 1, .05], .8, change('decay')),
+      slider('Angle', [0, 3.1, .1], .8, change('theta')), slider('Dilation', [1, 4, 1], 1, change('dilation')), slider('Gate', [0, 1, .05], .5, change('gate'))];
+  },
+
+  // Block recurrence: windows, blocks and states walk over a text.
+  blocks({text, window: W, layers, states, segment}, view) {
+    const n = text.length, state = {t: 40, L: layers};
+    const draw = () => {
+      const {t, L} = state, block = Math.floor(t/W), begin = Math.max(0, t - W), reach = Math.max(0, t - W*L), cut = Math.floor(t/segment)*segment;
+      const letters = [...text].map((c, j) => ({text: c === ' ' ? '·' : c, mark: j === t, wall: j > 0 && j%W === 0, title: `position ${j}, block ${Math.floor(j/W)}`,
+        hue: j > t ? '' : j >= begin ? HUES[0] : j >= reach ? HUES[3] : j < block*W ? HUES[1] : '', faint: j > t}));
+      view(strip(letters, 'Walls stand between blocks. Green: one layer sees it. Blue: the stack reaches it through its layers. Orange: only the states can know it.'),
+        numbers([['positions that one layer sees', String(t - begin), 'seen'], ['positions that the stack reaches', String(t - reach), 'reach'],
+          ['known through the states alone', String(Math.min(reach, block*W)), 'states'], [`numbers that carry them`, `${states} vectors, written ${block} times`, 'written'],
+          ['gradients go back to position', String(cut), 'cut']]));
+    };
+    draw();
+    return [slider('Position', [0, n - 1, 1], 40, t => { state.t = t; draw(); }), slider('Layers', [1, 4, 1], layers, L => { state.L = L; draw(); })];
+  },
+
+  // What a layer costs: the measured records, and lines between them on logarithmic scales.
+  cost({tokens, training}, view) {
+    const names = Object.keys(tokens), lengths = tokens[names[0]].map(row => row[0]), state = {n: Math.log2(lengths[1])};
+    const between = (rows, n, column) => {
+      let i = rows.findIndex(row => row[0] >= n);
+      if (i < 0) i = rows.length - 1;
+      if (i === 0 || rows[i][0] === n) return rows[i][column];
+      const [a, b] = [rows[i - 1], rows[i]], share = Math.log(n/a[0])/Math.log(b[0]/a[0]);
+      return Math.exp(Math.log(a[column])*(1 - share) + Math.log(b[column])*share);
+    };
+    const bars = (values, caption, words) => {
+      const most = Math.max(...Object.values(values));
+      return html('div', {class: 'mechanism-part mechanism-bars'}, html('p', {}, caption), ...names.filter(name => name in values).map(name =>
+        html('div', {'data-key': name}, html('span', {}, name), html('i', {style: `width: ${(60*values[name]/most).toFixed(2)}%`}), html('b', {}, words(values[name])))));
+    };
+    const take = (table, n, column) => Object.fromEntries(Object.entries(table).map(([name, rows]) => [name, between(rows, n, column)]));
+    const draw = () => {
+      const n = Math.round(2**state.n), least = training[names[0]][0][0], most = training[names[0]].at(-1)[0], held = Math.min(most, Math.max(least, n));
+      view(bars(take(tokens, n, 1), `One more token at position ${n.toLocaleString('en')}`, x => `${(1e3*x).toFixed(2)} ms`),
+        bars(take(tokens, n, 2), 'The state it needs', x => x < 1e6 ? `${(x/1e3).toFixed(0)} kB` : `${(x/1e6).toFixed(1)} MB`),
+        bars(take(training, held, 1), `Training, sequences of ${held.toLocaleString('en')}`, x => `${Math.round(x).toLocaleString('en')} tokens/s`));
+    };
+    draw();
+    return [slider('Position', [Math.log2(lengths[0]), Math.log2(lengths.at(-1)), .25], state.n, n => { state.n = n; draw(); }, n => Math.round(2**n).toLocaleString('en'))];
+  },
+};
+
+function touch(figure) {
+  const {mechanism, numbers} = figure.dataset, parts = html('div', {class: 'mechanism-parts'});
+  const view = (...nodes) => parts.replaceChildren(...nodes);
+  const controls = mechanisms[mechanism](JSON.parse(numbers), view);
+  figure.replaceChildren(html('div', {class: 'mechanism-controls'}, ...controls), parts);
+}
+document.addEventListener('DOMContentLoaded', () => document.querySelectorAll('figure.mechanism').forEach(touch));
