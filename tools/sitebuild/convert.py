@@ -1,4 +1,5 @@
 "Turn notebooks into what Sphinx with MyST-NB reads: neutral Markdown into MyST, definitions into reference entries."
+import ast
 import re
 from functools import cached_property
 
@@ -16,8 +17,9 @@ CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attribut
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
 WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
-FOLDED = 8  # lines; longer tests and code that draws are folded, unless the cell says `#| code-fold: false`
-IMPORT = re.compile(r'(?:import|from) |\s*(?:#|$)')
+# Lines of a cell from which on its code is folded, unless it says `#| code-fold: false`: what stands aside of the
+# text, other code, and definitions.
+ASIDE, LONG, WHOLE = 6, 14, 20
 TEST = re.compile(r'^\s*(?:with )?(?:assert\b|test_\w+\(|pytest\.raises)', re.M)
 REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
@@ -34,10 +36,15 @@ def headed(cell):
     "Does the reference of a page begin with this cell?"
     return cell.cell_type == 'markdown' and REFERENCE.search(rewrite(cell.source, fence=lambda piece: ''))
 
+def imports(source):
+    "Does `source` do nothing but import?"
+    try: return all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.parse(source).body)
+    except SyntaxError: return False  # IPython's magic
+
 def purpose(source, picture):
     "What the code of a cell is for: a figure is looked at, and a test believed, before it is taken apart."
     if picture: return 'Code of the figure'
-    if all(IMPORT.match(line) for line in source.split('\n')): return 'Imports'
+    if imports(source): return 'Imports'
     return 'Code of the test' if TEST.search(source) else 'Code'
 
 def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
@@ -79,7 +86,7 @@ class Converter:
         elif re.search(r'[A-Z_(]', code): href = self.elsewhere.get(name)
         else: href = None
         if not href: return code
-        return f'<a class="symbol" href="{href}"><code class="docutils literal notranslate">{named[0][1:-1]}</code></a>'
+        return f'<a class="symbol" href="{href}"><code class="literal">{named[0][1:-1]}</code></a>'
 
     def whereabouts(self, file):
         "What became of a `file` that is not there."
@@ -197,7 +204,9 @@ class Converter:
         picture = self.picture(cell.place, option, outputs)
         kind = purpose(source, picture)
         aside = kind != 'Code' or nb.page.startswith('papers/')  # there the answers come first
-        fold = option.get('code-fold', kind == 'Imports' or aside and source.count('\n') >= FOLDED)
+        long = source.count('\n') >= (ASIDE if aside else LONG)
+        defines = api.exported(nb.cells[cell.place.cell])
+        fold = option.get('code-fold', kind == 'Imports' or long and (aside or not defines))
         tags = ['remove-input']*('echo' in off) + ['hide-input']*(fold is True)
         prompts = dict(code_prompt_show=kind, code_prompt_hide=kind)
         metadata = dict(tags=tags, mystnb=dict(image=picture) | prompts)
@@ -233,7 +242,7 @@ class Converter:
                     waiting = None
                 continue
             if api.exported(nb.cells[cell.place.cell]):
-                shown = 'exports' in cell.directives_
+                shown = 'exports' in cell.directives_ and cell.source.count('\n') < WHOLE
                 if waiting is None:
                     found = self.exported(nb, cell)
                     yield from self.entries(nb, found, 2 if level == 1 else 3, not shown)

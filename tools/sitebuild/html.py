@@ -7,19 +7,22 @@ from urllib.parse import unquote, urlsplit
 
 from .citations import anchor as slug
 
-PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')  # names, punctuation and blanks: in the colour of the text
+PLAIN = re.compile(r'<span class="(?:[npwo]|bp|pre)">([^<]*)</span>')  # names and signs: in the colour of the text
 
 SUMMARY = re.compile(r'<summary>\s*<p>(.*?)</p>\s*</summary>', re.S)  # a summary holds no paragraph
-FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^>]*>\s*<p[^>]*>([^<]*)</p>.*?</summary>', re.S)
+FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^>]*>\s*<p[^>]*>([^<]*)</p>.*?</summary>',
+                    re.S)
 TABLE = re.compile(r'<table[^>]*>.*?</table>', re.S)
 
 def finish(site):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
     usable."""
     for page in site.rglob('*.html'):
-        text = SUMMARY.sub(r'<summary>\1</summary>', PLAIN.sub(r'\1', page.read_text()))
+        text = PLAIN.sub(r'\1', page.read_text()).replace('class="docutils literal notranslate"', 'class="literal"')
+        text = SUMMARY.sub(r'<summary>\1</summary>', text)
         if 'class="mechanism"' in text:
-            text = text.replace('</head>', f'<script src="{"../"*page.relative_to(site).as_posix().count("/")}_static/mechanisms.js" defer></script></head>', 1)
+            up = '../'*page.relative_to(site).as_posix().count('/')
+            text = text.replace('</head>', f'<script src="{up}_static/mechanisms.js" defer></script></head>', 1)
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
         page.write_text(TABLE.sub(ledger, text))
 
