@@ -7,7 +7,7 @@ import pytest
 from fastai.data.core import TfmdDL
 
 from reformer_rnn.runs import train as runs_train
-from reformer_rnn.papers.gpt2.recall import seeded_base
+from reformer_rnn.papers.gpt2 import recall as gpt2_recall
 from reformer_rnn.runs.experiment import commands, find_experiment
 from reformer_rnn.runs import record
 from reformer_rnn.training.checkpoints import Stopped
@@ -46,7 +46,7 @@ def train(name, cfg, stop_after=0):
         def after_batch(self):
             super().after_batch()
             if self.training and self.learn.train_iter == stop_after: signal.raise_signal(signal.SIGTERM)
-    seeded_base.__defaults__[0].clear()  # as in a new process
+    gpt2_recall._last_base.clear()  # as in a new process
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         patch.setattr(runs_train, 'RunRecord', RunRecord)
         return find_experiment(name).run(cfg)[0]
