@@ -8,6 +8,7 @@ from conftest import ROOT
 LIB = ROOT/'reformer_rnn'
 ROOMS = {  # Room: the rooms from which it may import, besides its own
     'core': (),
+    'draw': ('core',),
     'attention': ('core',),
     'blocks': ('core', 'attention'),
     'data': ('core',),

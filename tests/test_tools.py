@@ -1,5 +1,5 @@
 "The tools report what they are there to report, on a small project of their own."
-import base64, hashlib, io, json, os, shutil, signal, subprocess, sys, venv, zipfile
+import base64, hashlib, io, json, os, re, shutil, signal, subprocess, sys, venv, zipfile
 from pathlib import Path
 
 import pytest
@@ -88,6 +88,8 @@ def test_run_nbs_stores_light_pictures(project):
     assert difference <= 4, 'a picture has other colours'
     svg = ''.join(drawing['data']['image/svg+xml'])
     assert 'image/png' not in drawing['data'] and len(svg) < 20_000 and '#6b7280' in svg and 'metadata' not in svg
+    sizes = set(re.findall(r'transform="scale\((.*?)\)', svg))
+    assert sizes == {str(1/64)}, f'letters have another size than their places: {sizes}'
     assert 'image/svg+xml' not in heavy['data'], 'a drawing of very many points weighs more than its pixels'
     assert picture(heavy).width in (2*heavy['metadata']['image/png']['width'],
                                     2*heavy['metadata']['image/png']['width'] + 1)
@@ -95,6 +97,16 @@ def test_run_nbs_stores_light_pictures(project):
     before = path.read_bytes()
     assert tool('run_nbs.py', project, path).returncode == 0
     assert path.read_bytes() == before, 'running twice changes pictures'
+
+def test_packed_drawings():
+    sys.path.insert(0, str(ROOT/'tools'))
+    from sitebuild.figures import packed, relative
+    assert relative('M 10 10 \nL 20 10.5 \nL -1 .25 \nz\nM 1 1 \nQ 2 2 3 3') == 'm10 10l10 .5l-21-10.25zm-9-9q1 1 2 2'
+    svg = ('<svg><!-- a --><g id="used">\n <path id="glyph" d="M 80 16 \nL 96 0 \nz\n" transform="scale(0.015625)"/>\n'
+           '</g><use xlink:href="#used"/><path d="M 0 0 \nL 9 9 \n" style="fill: none"/></svg>')
+    assert packed(svg) == ('<svg><g id="used"><path d="m10 2l2-2z" transform="scale(.125)"/></g>'
+                           '<use xlink:href="#used"/></svg>')
+    assert packed(packed(svg)) == packed(svg)
 
 def test_run_nbs_leaves_a_failing_notebook(project):
     path = project/'nbs'/'01_run.ipynb'

@@ -444,6 +444,7 @@ def attend_decaying(Q, K, V, g, S, C):
 class ForgettingAttention(QKVAttention):
     "Base of layers with a decaying state: no normaliser, a norm over each head, a gate"
     state_type = torch.Tensor
+    bounded = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

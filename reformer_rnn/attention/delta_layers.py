@@ -28,6 +28,7 @@ class DeltaState(NamedTuple):
 class DeltaLayer(AttentionLayer):
     "Base of the layers of the delta rule"
     state_type = DeltaState
+    bounded = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

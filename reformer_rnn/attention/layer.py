@@ -52,6 +52,7 @@ class AttentionLayer(Movable):
     recurrent = True # a layer that is no RNN in its causal form says so
     counts_padding = False # a layer whose blocks are counted with the padding in them says so
     state_type = None # class of the states of a causal layer
+    bounded = False # a layer whose state does not grow with the text says so
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads h

@@ -507,6 +507,7 @@ def check_state(
 class LinearAttention(QKVAttention):
     "Linear attention; the parameters are those of `SoftmaxAttention`"
     state_type = LinearState
+    bounded = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads; fewer and wider heads can separate more positions

@@ -192,6 +192,7 @@ def check_local(q, k, v, window, bias, mask, causal, include_self, state):
 class LocalAttention(QKVAttention):
     "Sliding-window attention; the parameters are those of `SoftmaxAttention`"
     state_type = LocalState
+    bounded = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

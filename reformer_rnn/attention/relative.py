@@ -136,6 +136,7 @@ def _extend_memory(
 class RelativeAttention(QKVAttention):
     "Relative attention with a memory of past inputs (Dai et al. 2019)"
     state_type = RelativeState
+    bounded = True
     def __init__(self,
         d_model:int, # Width of input and output, even
         n_heads:int, # Number of heads

@@ -87,6 +87,7 @@ class SlidingAttention(QKVAttention):
     """Sliding-window attention with normalised queries and keys, and a bias by distance (Hutchins
     et al. 2022, sections 3.1 and 3.3)"""
     state_type = LocalState
+    bounded = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

@@ -10,6 +10,7 @@ __all__ = ['position_codes', 'check_positions', 'initial_std', 'SinusoidalPositi
 import math
 
 import torch
+from fastcore.basics import patch
 from torch import nn
 
 from ..core import Movable,check_choice,check_int,hide_padding,values_known
@@ -40,6 +41,7 @@ def initial_std(
 # %% ../../nbs/20_blocks/01_positions.ipynb #bf7b29f3
 class SinusoidalPositions(Movable):
     "Fixed sine and cosine positions (Vaswani et al. 2017, section 3.5)"
+    max_len = None # they never end
     def __init__(self,
         d_model:int, # Width, even
         max_len:int=None, # Not used; here so that all codes are built alike
@@ -78,14 +80,15 @@ class LearnedPositions(nn.Module):
         std:float=None,
     ):
         super().__init__()
-        self.table = nn.Embedding(check_int('max_len', max_len), check_int('d_model', d_model))
+        self.max_len = check_int('max_len', max_len)
+        self.table = nn.Embedding(max_len, check_int('d_model', d_model))
         nn.init.normal_(self.table.weight, std=initial_std(std, d_model))
 
     def forward(self,
         positions:torch.Tensor, # Integers, (b, n) or (1, n)
     )->torch.Tensor: # (b, n, d_model)
         "Codes of the given positions; `ValueError` beyond the table"
-        check_positions(positions, self.table.num_embeddings)
+        check_positions(positions, self.max_len)
         return self.table(positions)
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #04c5bfae
@@ -126,13 +129,15 @@ class AxialPositions(nn.Module):
         self.tables = nn.ModuleList(nn.Embedding(n, d) for n,d in zip(self.shape, self.dims))
         for o in self.tables: nn.init.normal_(o.weight, std=initial_std(std, d_model))
 
-    def forward(self,
-        positions:torch.Tensor, # Integers, (b, n) or (1, n)
-    )->torch.Tensor: # (b, n, d_model)
-        "Codes of the given positions; `ValueError` beyond `max_len`"
-        check_positions(positions, self.max_len)
-        places = [positions//math.prod(self.shape[i+1:])%n for i,n in enumerate(self.shape)]
-        return torch.cat([table(place) for table,place in zip(self.tables, places)], -1)
+# %% ../../nbs/20_blocks/01_positions.ipynb #574df4ae
+@patch
+def forward(self:AxialPositions,
+    positions:torch.Tensor, # Integers, (b, n) or (1, n)
+)->torch.Tensor: # (b, n, d_model)
+    "Codes of the given positions; `ValueError` beyond `max_len`"
+    check_positions(positions, self.max_len)
+    places = [positions//math.prod(self.shape[i+1:])%n for i,n in enumerate(self.shape)]
+    return torch.cat([table(place) for table,place in zip(self.tables, places)], -1)
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #14e1064d
 def check_ints(
@@ -187,37 +192,43 @@ class Embed(nn.Module):
         self.dropout = nn.Dropout(dropout)
         nn.init.normal_(self.tokens.weight, std=d_model**-.5) # a token is a vector of length one
 
-    def forward(self,
-        ids:torch.Tensor, # Tokens, (b, n) integers
-        start:torch.Tensor=None, # Position of the first token, (b,); None for 0
-        # Key mask (b, n), False at padding, which takes no position and becomes zeros
-        mask:torch.Tensor=None,
-    )->torch.Tensor: # (b, n, d_model)
-        "Look up tokens and positions, or raise `ValueError` for unknown ones"
-        if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32):
-            raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
-                             'integers of shape (batch, positions)')
-        V = self.tokens.num_embeddings
-        if ids.numel() and values_known(ids) and not (0<=ids.min() and ids.max()<V):
-            raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 '
-                             f'to {V-1}')
-        x = self.tokens(ids)
-        places = count_positions(ids, mask)
-        if self.scale!=1: x = self.scale*x
-        if self.positions is not None:
-            x = x + self.positions(places if start is None else places+start.unsqueeze(1))
-        return self.dropout(hide_padding(x, mask))
+# %% ../../nbs/20_blocks/01_positions.ipynb #8ede3f9e
+@patch
+def forward(self:Embed,
+    ids:torch.Tensor, # Tokens, (b, n) integers
+    start:torch.Tensor=None, # Position of the first token, (b,); None for 0
+    # Key mask (b, n), False at padding, which takes no position and becomes zeros
+    mask:torch.Tensor=None,
+)->torch.Tensor: # (b, n, d_model)
+    "Look up tokens and positions, or raise `ValueError` for unknown ones"
+    if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32):
+        raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
+                         'integers of shape (batch, positions)')
+    V = self.tokens.num_embeddings
+    if ids.numel() and values_known(ids) and not (0<=ids.min() and ids.max()<V):
+        raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 '
+                         f'to {V-1}')
+    x = self.tokens(ids)
+    if self.scale!=1: x = self.scale*x
+    places = count_positions(ids, mask, start)
+    if self.positions is not None: x = x + self.positions(places)
+    x = hide_padding(x, mask)
+    return self.dropout(x) if self.dropout.training else x
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #b41048f9
 def count_positions(
     ids:torch.Tensor, # Tokens, (b, n)
     mask:torch.Tensor=None, # Key mask (b, n), False at padding
-)->torch.Tensor: # (1, n), or (b, n) with a mask
+    start:torch.Tensor=None, # Position of the first token, (b,); None for 0
+)->torch.Tensor: # (1, n) or (b, n)
     """Numbers of the tokens, counting the real ones only; `ValueError` for a mask that is no key
     mask"""
-    if mask is None: return torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
-    if mask.dtype!=torch.bool or mask.shape!=ids.shape:
+    if mask is None:
+        if ids.shape[1]==1 and start is not None: return start.unsqueeze(1)
+        places = torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
+    elif mask.dtype!=torch.bool or mask.shape!=ids.shape:
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
                          'key mask, '
                          f'torch.bool of shape {tuple(ids.shape)}, True for real tokens')
-    return (mask.cumsum(1)-1).clamp(min=0)
+    else: places = (mask.cumsum(1)-1).clamp(min=0)
+    return places if start is None else places+start.unsqueeze(1)

@@ -67,6 +67,7 @@ def in_its_processes(cfg):
     from reformer_rnn.runs.train import joined
     return joined(cfg)
 
+# %% ../../nbs/90_ledger/03_command.ipynb #734fbdb2
 def main(
     argv:list=None, # Arguments; None for those of the shell
 ):

@@ -66,8 +66,8 @@ def job_config(
     new |= {name: str(folder.parent/Path(known[name]).name) for name in job.experiment.places}
     if 'attention' in job.record:
         new |= dict(attention=(job.record['attention'],), seeds=(job.record['seed'],))
-    return job.experiment.settings(**{name: v for name,
-                                      v in (stored | new).items() if name in known})
+    chosen = {name: v for name,v in (stored | new).items() if name in known}
+    return job.experiment.settings(**chosen)
 
 def is_done(job, out)->bool:
     "Has the new record been made, with these settings?"
@@ -164,8 +164,8 @@ def do_job(
         check_writable((out/job.path).parent)
         with open(out/'reproduce.log', 'a') as log, redirect_stdout(log), redirect_stderr(log):
             job.experiment.run(job_config(job, out))
-    except (ValueError,FileNotFoundError,ImportError,
-            FloatingPointError) as e: return f'{type(e).__name__}: {e}'
+    except (ValueError,FileNotFoundError,ImportError,FloatingPointError) as e:
+        return f'{type(e).__name__}: {e}'
     finally: torch.set_num_threads(threads)
     return ''
 

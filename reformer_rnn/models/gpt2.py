@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['byte_gpt2', 'load_gpt2', 'save_gpt2', 'check_tokenizer', 'load_tokenizer', 'check_gpt2', 'gpt2_shape',
-           'RecurrentGPT2', 'fingerprint']
+           'RecurrentGPT2', 'hook_block', 'Reading', 'fingerprint']
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #a9206bdc
 import hashlib,json,os,re,socket,threading,warnings
 from contextlib import contextmanager,nullcontext
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlparse
 from urllib.request import getproxies
 
@@ -22,11 +23,11 @@ from torch.utils.checkpoint import checkpoint
 
 from ..attention.sliding import check_rows
 from ..core import (
-    Movable,cast_state,check_choice,check_folder,check_int,detach_state,in_transform,own_state,
-    values_known,whole_folder,write_json)
+    Movable,cast_state,check_choice,check_folder,check_int,in_transform,own_state,values_known,
+    whole_folder,write_json)
 from ..data.documents import ByteVocab
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
-from .lm import check_sampling,evaluating,sample_token
+from .search import Generating
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #0071488a
 def _first_line(e):
@@ -225,8 +226,10 @@ def gpt2_shape(
     return GPT2Shape(c.n_embd, c.n_layer, c.n_head, c.n_positions)
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #cf051352
-class RecurrentGPT2(Movable):
+class RecurrentGPT2(Generating, Movable):
     "A pre-trained GPT-2 that carries a memory from window to window"
+    one_length = True # windows end after so many tokens
+    branches = False # the base extends its cache in place
     def __init__(self,
         base, # `GPT2LMHeadModel`; it is used, not copied
         kind:str='kv', # A key of `retrofits`: 'kv', 'rmt', 'glr', or the controls 'lora' and 'none'
@@ -251,44 +254,57 @@ class RecurrentGPT2(Movable):
         if options.get('layers') is not None: options['layers'] = list(self.rec.layers)
         self.options = options
         self.rec.initialise(wte)
-        longest = c.n_positions-2*self.rec.n_tokens
-        if longest<1:
-            raise ValueError(f'm={self.rec.n_tokens}: a model of {c.n_positions} positions has no '
-                             'room for that many tokens of memory before and after a text')
-        if window is not None and not (type(window) is int and 1<=window<=longest):
-            raise ValueError(f'window={window!r}: expected an integer from 1 to {longest}, as the '
-                             f'model has {c.n_positions} positions'
-                             + (f', of which memory takes {2*self.rec.n_tokens}'
-                                if self.rec.n_tokens else ''))
-        self.window,self.carry_state,self.state = window or longest,False,None
+        self.window = self.check_window(window)
 
     def extra_repr(self): return f'kind={self.kind!r}, window={self.window}'
 
+# %% ../../nbs/30_models/08_gpt2.ipynb #79a1ddef
+@patch
+def check_window(self:RecurrentGPT2, window)->int:
+    "Tokens read at once, or `ValueError`"
+    positions,extra = self.shape.n_positions,2*self.rec.n_tokens
+    longest = positions-extra
+    if longest<1:
+        raise ValueError(f'm={self.rec.n_tokens}: a model of {positions} positions has no '
+                         'room for that many tokens of memory before and after a text')
+    if window is None: return longest
+    if type(window) is int and 1<=window<=longest: return window
+    taken = f', of which memory takes {extra}' if extra else ''
+    raise ValueError(f'window={window!r}: expected an integer from 1 to {longest}, as the '
+                     f'model has {positions} positions{taken}')
+
 # %% ../../nbs/30_models/08_gpt2.ipynb #3b695a41
+def hook_block(
+    attn, # Attention of a block of the base
+    i:int, # Number of the block
+    rec, # The memory
+    ctx, # What belongs to the window
+)->list: # Handles of the hooks
+    "Let the memory see and change what goes into an attention layer, through it and out of it"
+    def outside_autocast(f):
+        def g(*args):
+            with torch.autocast(attn.c_attn.weight.device.type, enabled=False): return f(*args)
+        return g
+    after_qkv,before_out,after_out = map(outside_autocast,
+                                         (rec.after_qkv,rec.before_out,rec.after_out))
+    return [attn.c_attn.register_forward_hook(
+                lambda module,args,out: after_qkv(ctx, i, args[0], out)),
+            attn.c_proj.register_forward_pre_hook(
+                lambda module,args: (before_out(ctx, i, args[0]),)),
+            attn.c_proj.register_forward_hook(
+                lambda module,args,out: after_out(ctx, i, out))]
+
+# %% ../../nbs/30_models/08_gpt2.ipynb #3da226b4
 @patch
 @contextmanager
 def attached(self:RecurrentGPT2,
     ctx, # What belongs to the window
 ):
     "The memory beside the layers of the base, inside a `with` block"
-    rec = self.rec
+    blocks = self.base.transformer.h
     handles = []
-    device = self.base.device.type
-    def outside_autocast(f):
-        def g(*args):
-            with torch.autocast(device, enabled=False): return f(*args)
-        return g
-    after_qkv,before_out,after_out = map(outside_autocast,
-                                         (rec.after_qkv,rec.before_out,rec.after_out))
-    for i in rec.layers:
-        attn = self.base.transformer.h[i].attn
-        handles += [attn.c_attn.register_forward_hook(lambda _,args,out,
-                                                      i=i: after_qkv(ctx, i, args[0], out)),
-                    attn.c_proj.register_forward_pre_hook(lambda _,args,
-                                                          i=i: (before_out(ctx, i, args[0]),)),
-                    attn.c_proj.register_forward_hook(lambda _,args,out,
-                                                      i=i: after_out(ctx, i, out))]
-    for block in self.base.transformer.h if rec.pools else ():
+    for i in self.rec.layers: handles += hook_block(blocks[i].attn, i, self.rec, ctx)
+    for block in blocks if self.rec.pools else ():
         handles.append(block.register_forward_hook(lambda _,args,out: ctx.hidden.append(out)))
     try: yield
     finally:
@@ -410,59 +426,39 @@ def forward(self:RecurrentGPT2,
         warnings.warn(f'one window of {ids.shape[1]} tokens a step: what {self.kind!r} writes is '
                       'read in the next window, so that it learns nothing from this one; train '
                       f'with at least {2*self.window} tokens a step')
-    logits,state = self.read(ids, self.state if self.carry_state else None, reset, mask)
-    self.state = detach_state(state) if self.carry_state else None
+    logits,state = self.read(ids, self.carried(), reset, mask)
+    self.carry(state)
     return logits
 
-@patch
-def reset(self:RecurrentGPT2):
-    "Forget the state, so that the next call starts a new text"
-    self.state = None
-
 # %% ../../nbs/30_models/08_gpt2.ipynb #4c832458
-@patch
-def generate(
-    self:RecurrentGPT2,
-    # The text to continue, (b, n) with n of at least 1; it may be longer than a window
-    ids:torch.Tensor,
-    n:int, # Number of tokens to add
-    temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
-    top_k:int=None, # Draw from this many of the most probable tokens only
-    generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
-    mask:torch.Tensor=None, # (b, n) boolean, False at padding, with a real token in every row
-)->torch.Tensor: # The new tokens, (b, n)
-    "Continue a text, in evaluation mode"
-    check_int('n', n, minimum=0)
-    check_sampling(temperature, top_k, self.vocab_sz)
-    self.check(ids, mask=mask)
-    if mask is None or mask.all(): return self.continue_rows(ids, n, temperature, top_k, generator)
-    lengths = mask.sum(1)
-    out = ids.new_zeros(len(ids), n)
-    if not lengths.all(): raise ValueError('mask: a row has no real token to continue from')
-    for length in lengths.unique().tolist():
-        rows = lengths==length
-        prompt = ids[rows][mask[rows]].view(-1, length)
-        out[rows] = self.continue_rows(prompt, n, temperature, top_k, generator)
-    return out
+class Reading(NamedTuple):
+    "Where a model is inside a window"
+    state:GPT2State # At the start of the window
+    inside:GPT2State # Here
+    cache:object # Keys and values of the window so far; the base extends it in place
+    window:torch.Tensor # Tokens of the window so far, (b, t)
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #78b16d75
 @patch
-def continue_rows(self:RecurrentGPT2, ids, n, temperature, top_k, generator):
-    "`generate` for prompts of one length"
-    new,state,window,todo = [],None,ids[:,:0],ids
-    with evaluating(self):
-        for i in range(n):
-            while todo.shape[1]:
-                take = self.window-window.shape[1]
-                if not window.shape[1]: inside,cache = state,None
-                part,todo,past = todo[:,:take],todo[:,take:],window.shape[1]
-                window = torch.cat([window,part], 1)
-                if window.shape[1]<self.window:
-                    logits,inside,cache = self.pass_window(part, inside, False, cache, past)
-                else: logits,state,window = *self.pass_window(window, state)[:2],ids[:,:0]
-            todo = sample_token(logits[:,-1], temperature, top_k, generator)
-            new.append(todo)
-    return torch.cat(new, 1) if new else ids[:,:0]
+def next_logits(self:RecurrentGPT2,
+    ids:torch.Tensor, # Tokens, (b, n), of any number of windows
+    state:Reading=None, # What an earlier call returned; it cannot be used twice
+    mask:torch.Tensor=None, # None: padding would count
+): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
+    "Read tokens and predict the one that follows, from anywhere in a window"
+    if mask is not None: raise ValueError('a mask: expected texts of one length, without padding')
+    state,inside,cache,window = state or Reading(None, None, None, ids[:,:0])
+    while ids.shape[1]:
+        past = window.shape[1]
+        if not past: inside,cache = state,None
+        part,ids = ids[:,:self.window-past],ids[:,self.window-past:]
+        window = torch.cat([window,part], 1)
+        if window.shape[1]<self.window:
+            logits,inside,cache = self.pass_window(part, inside, False, cache, past)
+        else:
+            logits,state,_ = self.pass_window(window, state)
+            window = window[:,:0]
+    return logits[:,-1],Reading(state, inside, cache, window)
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #a4561653
 def fingerprint(
@@ -511,13 +507,7 @@ def load(cls:RecurrentGPT2,
         if not (folder/'base').is_dir():
             raise FileNotFoundError(f'{folder} holds no base: give the one that it was made for')
         base = load_gpt2(folder/'base', getattr(torch, saved['dtype']))
-    check_gpt2(base)
-    shape = gpt2_shape(base)._asdict()
-    if shape!=saved['shape']:
-        raise ValueError(f'{folder} was made for a base with {saved["shape"]}, and this one has '
-                         f'{shape}')
-    if fingerprint(base)!=saved['base']:
-        raise ValueError(f'the weights of the base are not those that {folder} was made for')
+    _check_base(base, saved, folder)
     with _loading(folder/'recurrence.json'):
         model = cls(base, saved['kind'], saved['window'], saved['checkpoint'], **saved['options'])
     try: model.rec.load_state_dict(weights)
@@ -546,3 +536,14 @@ def _read_settings(folder):
     if not isinstance(getattr(torch, saved['dtype'], None), torch.dtype):
         raise ValueError(f'{file}: dtype={saved["dtype"]!r} is no type of PyTorch')
     return saved
+
+# %% ../../nbs/30_models/08_gpt2.ipynb #647021cf
+def _check_base(base, saved, folder):
+    "Refuse another base than the one that a model was made for"
+    check_gpt2(base)
+    shape = gpt2_shape(base)._asdict()
+    if shape!=saved['shape']:
+        raise ValueError(f'{folder} was made for a base with {saved["shape"]}, and this one has '
+                         f'{shape}')
+    if fingerprint(base)!=saved['base']:
+        raise ValueError(f'the weights of the base are not those that {folder} was made for')

@@ -69,16 +69,6 @@ class Retrofit(nn.Module):
         self.shape = shape
         self.layers = self.check_layers(layers)
 
-    def check_layers(self, layers):
-        "The places of the blocks, {number: place}"
-        layers = range(self.shape.n_layers) if layers is None else layers
-        if not isinstance(layers, (tuple,list,range)):
-            raise ValueError(f'layers={layers!r}: expected the numbers of blocks, such as (0, 2)')
-        numbers = [check_int('block in layers', i, 0, self.shape.n_layers-1) for i in layers]
-        if not numbers or len(set(numbers))<len(numbers):
-            raise ValueError(f'layers={tuple(layers)}: expected at least one block, and none twice')
-        return {i: j for j,i in enumerate(numbers)}
-
     def initialise(self, wte):
         "Fit the size of what is added to the embeddings (vocab_sz, d_model)"
 
@@ -86,6 +76,18 @@ class Retrofit(nn.Module):
     def memory_shape(self)->tuple:
         "Shape of the memory of one row"
         return 0,
+
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #81ec9f53
+@patch
+def check_layers(self:Retrofit, layers):
+    "The places of the blocks, {number: place}"
+    layers = range(self.shape.n_layers) if layers is None else layers
+    if not isinstance(layers, (tuple,list,range)):
+        raise ValueError(f'layers={layers!r}: expected the numbers of blocks, such as (0, 2)')
+    numbers = [check_int('block in layers', i, 0, self.shape.n_layers-1) for i in layers]
+    if not numbers or len(set(numbers))<len(numbers):
+        raise ValueError(f'layers={tuple(layers)}: expected at least one block, and none twice')
+    return {i: j for j,i in enumerate(numbers)}
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #d2bf1743
 @patch
@@ -227,15 +229,17 @@ class GatedRecurrence(Retrofit):
         for o,b in zip(self.forget or (), times): o.bias = nn.Parameter(b)
         for o in self.read: nn.init.zeros_(o.weight); nn.init.zeros_(o.bias)
 
-    @property
-    def memory_shape(self):
-        "All sums of all layers"
-        return len(self.layers),self.write[0].out_features
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #f97a619c
+@patch(as_prop=True)
+def memory_shape(self:GatedRecurrence):
+    "All sums of all layers"
+    return len(self.layers),self.write[0].out_features
 
-    def after_qkv(self, ctx, i, x, qkv):
-        "Keep what attention reads"
-        ctx.kept[i] = x
-        return qkv
+@patch
+def after_qkv(self:GatedRecurrence, ctx, i, x, qkv):
+    "Keep what attention reads"
+    ctx.kept[i] = x
+    return qkv
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #4af54289
 @patch
@@ -336,10 +340,11 @@ class PooledMemory(Retrofit):
         self.carry = Carry(d) if carry else None
         nn.init.normal_(self.place, std=.02)
 
-    @property
-    def memory_shape(self):
-        "All vectors"
-        return self.m,self.shape.d_model
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #437c2722
+@patch(as_prop=True)
+def memory_shape(self:PooledMemory):
+    "All vectors"
+    return self.m,self.shape.d_model
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #6fdb5c29
 @patch
@@ -408,23 +413,26 @@ class MemoryTokens(Retrofit):
                                       else check_int('hidden', hidden, minimum=0))
         self.carry = Carry(d) if carry else None
 
-    @torch.no_grad()
-    def initialise(self, wte):
-        "Make what is added as large as the embeddings"
-        size,out = wte.float().std(),self.network[-1]
-        self.write.mul_(size); nn.init.zeros_(out.bias)
-        nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size*(2 if len(self.network)>1
-                else 1))
-
     @property
     def memory_shape(self):
         "All vectors"
         return self.m,self.shape.d_model
 
-    def text(self, ctx, hidden, n):
-        "The hidden states without those of the memory"
-        first = hidden.shape[1]-n-ctx.n_write
-        return hidden[:,first:first+n]
+# %% ../../nbs/30_models/07_gpt2_memory.ipynb #a9682257
+@patch
+@torch.no_grad()
+def initialise(self:MemoryTokens, wte):
+    "Make what is added as large as the embeddings"
+    size,out = wte.float().std(),self.network[-1]
+    self.write.mul_(size); nn.init.zeros_(out.bias)
+    nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size*(2 if len(self.network)>1
+            else 1))
+
+@patch
+def text(self:MemoryTokens, ctx, hidden, n):
+    "The hidden states without those of the memory"
+    first = hidden.shape[1]-n-ctx.n_write
+    return hidden[:,first:first+n]
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #fefca710
 @patch

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'layers_speed_experiment', 'LayersSpeedConfig', 'layer_model', 'state_after', 'time_layer_tokens',
-           'time_layer_training', 'run_layers_speed', 'layers_table']
+           'time_layer_training', 'layers_table']
 
 # %% ../../nbs/70_papers/03_layers.ipynb #dc657f5b
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 import torch
@@ -16,8 +17,7 @@ import torch.nn.functional as F
 from ..core import check_choice,state_nbytes
 from ..attention.layer import attention_layers
 from ..models.lm import LM
-from ..runs.experiment import Experiment
-from ..runs.measure import Measurement,in_turns,quiet_machine,store_measured
+from ..runs.measure import Measurement,Measuring,timed
 
 # %% ../../nbs/70_papers/03_layers.ipynb #902c5ae8
 KINDS = 'softmax','lsh','local','relative','linear','rsa','block_recurrent','memorizing'
@@ -36,6 +36,12 @@ class LayersSpeedConfig(Measurement):
     rounds:int = 5 # Timed training steps of each layer; tokens are timed ten times as often
     seed:int = 0 # Seed of the weights
     results:str = 'results/layers' # Folder for the JSON file
+
+    def check(self):
+        "Refuse layers that are no RNN as well"
+        super().check()
+        recurrent = [name for name,layer in attention_layers.items() if layer.recurrent]
+        for name in self.layers: check_choice('layers', name, recurrent)
 
 # %% ../../nbs/70_papers/03_layers.ipynb #3fa20c11
 def layer_model(
@@ -69,6 +75,7 @@ def time_layer_tokens(
     cfg:LayersSpeedConfig, # Settings
 )->list: # One dict for each layer and position: seconds, and bytes of the state
     "Time one more token, and weigh the state"
+    torch.manual_seed(cfg.seed)
     token = torch.zeros(1, 1, dtype=torch.long)
     calls,sizes = {},{}
     for name in cfg.layers:
@@ -77,15 +84,15 @@ def time_layer_tokens(
             state = state_after(model, n, 4*cfg.window)
             sizes[name,n] = state_nbytes(state.layers)
             calls[name,n] = lambda model=model, state=state: model.step(token, state)
-    seconds = in_turns(calls, 10*cfg.rounds)
-    return [dict(name=name, position=n, state_bytes=size, **seconds[name,n].row)
-            for (name,n),size in sizes.items()]
+    return [row | dict(state_bytes=sizes[row['name'],row['position']])
+            for row in timed('name position', calls, 10*cfg.rounds)]
 
 # %% ../../nbs/70_papers/03_layers.ipynb #91c9ff4f
 def time_layer_training(
     cfg:LayersSpeedConfig, # Settings
 )->list: # One dict for each layer and length: seconds of a step
     "Time training steps"
+    torch.manual_seed(cfg.seed)
     models = {name: layer_model(cfg, name).train() for name in cfg.layers}
     texts = {n: torch.randint(0, 256, (cfg.tokens//n,n)) for n in cfg.lengths}
     def step(name, n):
@@ -93,36 +100,12 @@ def time_layer_training(
         model.zero_grad()
         F.cross_entropy(model(ids)[:,:-1].flatten(0, 1), ids[:,1:].flatten()).backward()
     pairs = [(name,n) for n in texts for name in models]
-    seconds = in_turns({pair: lambda pair=pair: step(*pair) for pair in pairs}, cfg.rounds)
-    rows = [dict(name=name, n=n, **seconds[name,n].row) for name,n in pairs]
+    rows = timed('name n', {pair: partial(step, *pair) for pair in pairs}, cfg.rounds)
     return [row | dict(tokens_per_second=cfg.tokens/row['median']) for row in rows]
 
 # %% ../../nbs/70_papers/03_layers.ipynb #41f77ea2
-def run_layers_speed(
-    cfg:LayersSpeedConfig, # Settings
-)->dict: # What is stored
-    "Measure all layers, and store one JSON file"
-    cfg.check()
-    recurrent = [name for name,layer in attention_layers.items() if layer.recurrent]
-    for name in cfg.layers: check_choice('layers', name, recurrent)
-    for n in cfg.lengths:
-        if cfg.tokens%n:
-            raise ValueError(f'{cfg.tokens} tokens a step cannot be cut into sequences of {n}')
-    with quiet_machine(cfg.threads):
-        torch.manual_seed(cfg.seed)
-        found = store_measured(cfg, 'layers_speed', file='layers', tokens=time_layer_tokens(cfg),
-                               training=time_layer_training(cfg))
-    print(layers_table(found).to_string())
-    return found
-
-# %% ../../nbs/70_papers/03_layers.ipynb #b69ce39f
-layers_speed_experiment = Experiment(
-    'layers_speed', LayersSpeedConfig, run_layers_speed,
-    'measure state, time of a token and speed of training for every recurrent layer')
-
-# %% ../../nbs/70_papers/03_layers.ipynb #bbe160d0
 def layers_table(
-    run:dict, # From `run_layers_speed`
+    run:dict, # Of `layers_speed`
 )->pd.DataFrame: # One row for each layer
     "KiB of state, milliseconds per token, and tokens per second of training"
     tokens = pd.DataFrame(run['tokens']).pivot(index='name', columns='position')
@@ -133,3 +116,10 @@ def layers_table(
              'tokens/s in training': training['tokens_per_second'].map(whole)}
     table = pd.concat(parts, axis=1)
     return table.loc[list(run['config']['layers'])].rename_axis(index=None, columns=(None,None))
+
+# %% ../../nbs/70_papers/03_layers.ipynb #b69ce39f
+layers_speed_experiment = Measuring(
+    'layers_speed', LayersSpeedConfig,
+    dict(tokens=time_layer_tokens, training=time_layer_training),
+    'measure state, time of a token and speed of training for every recurrent layer',
+    file='layers', report=lambda record: {'All layers': layers_table(record)})

@@ -4,20 +4,19 @@
 
 # %% auto #0
 __all__ = ['speed_experiment', 'SpeedConfig', 'linear_matrix', 'candidates', 'training_call', 'time_training', 'measure_memory',
-           'time_tokens', 'run_speed']
+           'time_tokens']
 
 # %% ../../nbs/70_papers/02_speed.ipynb #f6f2aed4
 from dataclasses import dataclass
 
 import torch
 
-from ..core import check_int,state_nbytes
+from ..core import state_nbytes
 from ..attention.linear import elu1,linear_attention
 from ..attention.lsh import lsh_attention
 from ..attention.softmax import shared_qk_attention,softmax_attention
 from ..models.lm import LM
-from ..runs.experiment import Experiment
-from ..runs.measure import Measurement,in_turns,peak_bytes,quiet_machine,store_measured
+from ..runs.measure import Measurement,Measuring,both_passes,peak_rows,timed
 
 # %% ../../nbs/70_papers/02_speed.ipynb #0c8fecdd
 @dataclass
@@ -63,30 +62,23 @@ def training_call(
     "A forward and backward pass on random input"
     f = candidates(cfg, n)[name]
     shape = 1,cfg.n_heads,n,cfg.d_head
-    qkv = [torch.randn(shape, requires_grad=True) for _ in range(3)]
-    g = torch.randn(shape)
-    return lambda: torch.autograd.grad(f(*qkv), qkv, g, allow_unused=True)
+    return both_passes(f, *(torch.randn(shape, requires_grad=True) for _ in range(3)))
 
 def time_training(
     cfg:SpeedConfig, # Settings
 )->list: # One dict for each length and candidate, in seconds
     "Time the forward and backward pass of every candidate at every length, all of them in turns"
     pairs = [(name,n) for n in cfg.lengths for name in candidates(cfg, n)]
-    seconds = in_turns({pair: training_call(cfg, *pair) for pair in pairs}, cfg.rounds)
-    return [dict(name=name, n=n, **seconds[name,n].row) for name,n in pairs]
+    return timed('name n', {pair: training_call(cfg, *pair) for pair in pairs}, cfg.rounds)
 
 # %% ../../nbs/70_papers/02_speed.ipynb #05da46c6
 def measure_memory(
     cfg:SpeedConfig, # Settings
 )->list: # One dict for each length and candidate, in bytes
     "Peak memory of every candidate at every length of 1024 or more, beyond its input"
-    rows = []
-    for n in cfg.lengths:
-        if n<1024: continue # the process itself moves the mark by as much
-        for name in candidates(cfg, n):
-            peak = peak_bytes(training_call, cfg, name, n, threads=cfg.threads)
-            if peak is not None: rows.append(dict(name=name, n=n, bytes=peak))
-    return rows
+    long = [n for n in cfg.lengths if n>=1024] # the process itself moves the mark by as much
+    pairs = [(name,n) for n in long for name in candidates(cfg, n)]
+    return peak_rows('name n', training_call, cfg, pairs)
 
 # %% ../../nbs/70_papers/02_speed.ipynb #00ac5dcf
 @torch.no_grad()
@@ -102,23 +94,12 @@ def time_tokens(
                    **(hashed if name=='lsh' else {})).eval()
         states = {n: model.step(token.expand(1, n))[1] for n in cfg.positions}
         calls = {n: lambda state=state: model.step(token, state) for n,state in states.items()}
-        for n,seconds in in_turns(calls, 20*cfg.rounds, warmup=5).items():
-            size = state_nbytes(states[n].layers)
-            rows.append(dict(name=name, position=n, state_bytes=size, **seconds.row))
+        for row in timed('position', calls, 20*cfg.rounds, warmup=5):
+            size = state_nbytes(states[row['position']].layers)
+            rows.append(row | dict(name=name, state_bytes=size))
     return rows
 
-# %% ../../nbs/70_papers/02_speed.ipynb #32c4950c
-def run_speed(
-    cfg:SpeedConfig, # Settings
-)->dict: # What is stored
-    "Measure training, memory and generation, and store one JSON file"
-    cfg.check()
-    for n in (*cfg.lengths,*cfg.positions): check_int('length', n, minimum=2)
-    with quiet_machine(cfg.threads):
-        return store_measured(cfg, 'speed', tokens=time_tokens(cfg), training=time_training(cfg),
-                              memory=measure_memory(cfg))
-
 # %% ../../nbs/70_papers/02_speed.ipynb #d86725f5
-speed_experiment = Experiment(
-    'speed', SpeedConfig, run_speed,
+speed_experiment = Measuring(
+    'speed', SpeedConfig, dict(tokens=time_tokens, training=time_training, memory=measure_memory),
     'measure time and memory of every attention')

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'NOT', 'CONTRADICTED', 'UNTESTED', 'VERDICTS',
-           'Results', 'by_seed', 'mean_of', 'difference', 'at_least', 'at_most', 'between', 'near', 'verdict', 'Claim',
+           'Results', 'mean_of', 'difference', 'at_least', 'at_most', 'between', 'near', 'verdict', 'Claim',
            'ledger_row', 'as_numbers', 'ours_text']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
@@ -14,8 +14,8 @@ from functools import lru_cache
 from math import inf,isinf
 from pathlib import Path
 
-from .interval import Measured,over_seeds,paired
-from .read import Runs,number
+from .interval import Measured,over_seeds
+from .read import Runs
 
 # %% ../../nbs/60_runs/07_claim.ipynb #f8d72e02
 class Results:
@@ -47,26 +47,21 @@ class Results:
         return Runs([run for run in runs if '/' not in run['file']])
 
 # %% ../../nbs/60_runs/07_claim.ipynb #d0d66ba7
-def by_seed(runs, attention, path)->dict:
-    "Seed -> number, of the runs of one model"
-    return {run['seed']: number(run, path) for run in runs if run['attention']==attention}
-
 def mean_of(
     attention:str, # Name of the model
     path:str, # Of the number
 ): # Function of records
     "Measure: a number of one model"
-    return lambda runs: over_seeds(by_seed(runs, attention, path).values())
+    return lambda runs: over_seeds(runs.of(attention).by_seed(path).values())
 
 def difference(
     attention:str, # Name of one model
     other:str, # Name of the other
     path:str, # Of the number
-    other_path:str=None, # Of the number of the other; None for the same
+    other_path:str='', # Of the number of the other; empty for the same
 ): # Function of records
     "Measure: one model minus another, or one number minus another of the same model, seed by seed"
-    return lambda runs: paired(by_seed(runs, attention, path),
-                               by_seed(runs, other, other_path or path))
+    return lambda runs: runs.of(attention).minus(runs.of(other), path, other_path)
 
 # %% ../../nbs/60_runs/07_claim.ipynb #e08e2187
 Region = namedtuple('Region', 'low high words') # Ends, and how the table says it
@@ -154,6 +149,8 @@ class Claim:
         given = [bool(self.results), self.measure is not None]
         if any(given) and not (all(given) and self.region):
             raise ValueError(f'{self.name}: expected `results`, `measure` and `region` together')
+        if self.results and not self.notebook:
+            raise ValueError(f'{self.name}: expected the `notebook` that explains its records')
         if not (self.measure or self.why):
             raise ValueError(f'{self.name}: expected `why` it cannot be tested')
 

@@ -4,14 +4,13 @@
 
 # %% auto #0
 __all__ = ['not_groups', 'results_experiment', 'number', 'bounds_of', 'flat', 'full_name', 'read_record', 'record_files', 'Runs',
-           'as_text', 'shown', 'made_on', 'curve', 'ResultsConfig', 'read_all', 'filtered', 'differing', 'compare',
-           'compared', 'printable', 'listed', 'save_curves', 'run_results']
+           'as_text', 'shown', 'made_on', 'curve', 'dashed', 'legend_below', 'ResultsConfig', 'filtered', 'differing',
+           'compare', 'compared', 'printable', 'listed', 'save_curves', 'run_results']
 
 # %% ../../nbs/60_runs/05_read.ipynb #89299d66
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import inf
 from pathlib import Path
 
@@ -92,23 +91,30 @@ class Runs(Sequence):
     def __init__(self,
         source=(), # A folder, or records; a folder without records gives no runs, and no error
         command:str='', # What fills the folder, to be shown while it is empty
+        damaged:bool=False, # Leave out files that cannot be read, instead of raising `ValueError`?
     ):
         self.command,self.left_out,self.records = command,[],[]
-        if not isinstance(source, (str,Path)):
-            self.records = list(source)
+        if isinstance(source, (str,Path)):
+            for path in record_files(source): self._read(path, Path(source), damaged)
+        else: self.records = list(source)
+
+    def _read(self, path, folder, damaged):
+        name = path.relative_to(folder).as_posix()
+        try: run = read_record(path)
+        except (OSError,ValueError) as e:
+            if not damaged: raise
+            self.left_out.append(str(e))
             return
-        for path in record_files(source):
-            run = read_record(path)
-            if run is None: self.left_out.append(path)
-            else: self.records.append(run | dict(file=path.relative_to(source).as_posix()))
+        if run is None: self.left_out.append(f'{name} holds no run of an experiment')
+        else: self.records.append(run | dict(file=name))
 
     def __len__(self): return len(self.records)
     def __getitem__(self, i):
         return Runs(self.records[i], self.command) if isinstance(i, slice) else self.records[i]
     def __repr__(self):
         if not self.records: return f'no runs yet{": "+self.command if self.command else ""}'
-        return f'{len(self)} runs: '+', '.join(f'{name} ({len(own)})' for name,
-                                               own in self.by('attention').items())
+        models = [f'{name} ({len(own)})' for name,own in self.by('attention').items()]
+        return f'{len(self)} runs: {", ".join(models)}'
 
 # %% ../../nbs/60_runs/05_read.ipynb #2753f86d
 from fastcore.basics import patch
@@ -127,8 +133,8 @@ def fields(self:Runs)->set:
 @patch
 def where(self:Runs, **values)->Runs:
     "The runs in which all of these names have these values"
-    names = {full_name(name.replace('__', '.'), self.fields): as_text(value) for name,
-             value in values.items()}
+    names = {full_name(name.replace('__', '.'), self.fields): as_text(value)
+             for name,value in values.items()}
     kept = [all(as_text(leaves.get(name))==value for name,value in names.items())
             for leaves in self.flats]
     return Runs([run for run,keep in zip(self, kept) if keep], self.command)
@@ -246,6 +252,40 @@ def curve(
 
 # %% ../../nbs/60_runs/05_read.ipynb #c9ebff87
 @patch
+def lines(self:Runs,
+    ax, # Axes
+    points, # Record -> numbers for x and for y
+    by:str='attention', # What makes the colours
+    **style, # For `Axes.plot`
+):
+    "Draw one line per run, in one colour per group, and name each group once"
+    for i,(name,own) in enumerate(self.by(by).items()):
+        labels = [str(name),*[None]*(len(own)-1)]
+        for run,label in zip(own, labels):
+            ax.plot(*points(run), **(dict(lw=1, color=f'C{i%10}', label=label) | style))
+    return ax
+
+# %% ../../nbs/60_runs/05_read.ipynb #d9ff1b91
+def dashed(
+    ax, # Axes
+    level:float, # Height
+    label:str=None, # For the legend
+    **style, # For `Axes.axhline`
+):
+    "A thin line for a floor or for chance"
+    ax.axhline(level, **(dict(color='grey', ls='--', lw=.8, label=label) | style))
+
+def legend_below(
+    ax, # Axes whose lines have labels
+    **options, # For `Figure.legend`
+)->plt.Figure: # That of the axes
+    "One legend below all axes of a figure"
+    handles = ax.get_legend_handles_labels()
+    ax.figure.legend(*handles, **(dict(loc='outside lower center', ncols=6, fontsize=8) | options))
+    return ax.figure
+
+# %% ../../nbs/60_runs/05_read.ipynb #28c62462
+@patch
 def plot(self:Runs,
     path:str, # Table and column
     ax=None, # Axes; None for new ones
@@ -256,12 +296,10 @@ def plot(self:Runs,
 ):
     "Draw the curves of all runs"
     if ax is None: ax = plt.subplots(figsize=(6,3.5), layout='constrained')[1]
-    for i,(name,own) in enumerate(self.by(by).items()):
-        for j,run in enumerate(own):
-            x,y = curve(run, path)
-            label = str(name) if j==0 else None
-            y = scale*pd.Series(y).rolling(smooth, min_periods=1).mean()
-            ax.plot(x, y, **(dict(lw=1, color=f'C{i%10}', label=label) | style))
+    def points(run):
+        x,y = curve(run, path)
+        return x,scale*pd.Series(y).rolling(smooth, min_periods=1).mean()
+    self.lines(ax, points, by, **style)
     ax.set(xlabel='step' if path.startswith('steps.') else 'epoch',
            ylabel=path.rpartition('.')[2].replace('_', ' '))
     return ax
@@ -276,25 +314,6 @@ class ResultsConfig:
     metric:str = 'valid_loss' # Number to compare: the end of its name is enough
     by:tuple = () # Settings that make the groups; none for all that differ
     plot:str = '' # File for a picture of the curves; none for no picture
-
-# %% ../../nbs/60_runs/05_read.ipynb #1914b364
-def read_all(
-    folder, # With records
-)->tuple: # `Runs`, and one line for each file that is not among them
-    "Read what can be read, or raise `FileNotFoundError`"
-    records,problems = [],[]
-    for path in record_files(folder):
-        name = path.relative_to(folder).as_posix()
-        try: run = read_record(path)
-        except (OSError,ValueError) as e:
-            problems.append(f'left out: {e}')
-            continue
-        if run is None: problems.append(f'left out: {name} holds no run of an experiment')
-        else: records.append(run | dict(file=name))
-    if not records:
-        raise FileNotFoundError('\n'.join([f'no record of a run in {folder}: run an experiment '
-                                           'first, or name another folder', *problems]))
-    return Runs(records),problems
 
 # %% ../../nbs/60_runs/05_read.ipynb #8cf221ce
 def filtered(
@@ -347,9 +366,8 @@ def compare(
                              'number; choose the runs with a filter')
         key = tuple(as_text(leaves.get(name)) for name in by)
         groups.setdefault(key, {}).setdefault(leaves.get('seed'), []).append(value)
-    rows = [compared(by, key, metric, own, next(iter(groups.values()))) for key,
-            own in groups.items()]
-    return pd.DataFrame(rows)
+    first = next(iter(groups.values()))
+    return pd.DataFrame([compared(by, key, metric, own, first) for key,own in groups.items()])
 
 # %% ../../nbs/60_runs/05_read.ipynb #be2806e1
 def compared(by, key, metric, own, first)->dict:
@@ -393,8 +411,12 @@ def run_results(
     cfg:ResultsConfig, # What to look at
 )->pd.DataFrame: # The comparison
     "Print the runs and the comparison, and draw the curves"
-    runs,problems = read_all(cfg.folder)
-    runs = filtered(runs, cfg.filter)
+    found = Runs(cfg.folder, damaged=True)
+    problems = [f'left out: {why}' for why in found.left_out]
+    if not found:
+        raise FileNotFoundError('\n'.join([f'no record of a run in {cfg.folder}: run an '
+                                           'experiment first, or name another folder', *problems]))
+    runs = filtered(found, cfg.filter)
     metric = full_name(cfg.metric, runs.fields)
     by = [full_name(name, runs.fields) for name in cfg.by] or differing(runs)
     table = compare(runs, metric, by)

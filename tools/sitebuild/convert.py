@@ -169,7 +169,8 @@ class Converter:
             data = out.get('data', {})
             if NOISE.match(''.join(data.get('text/html', ''))): continue
             picture = any(kind.startswith('image/') for kind in data)
-            if 'image/svg+xml' in data: data['image/svg+xml'] = figures.inked(''.join(data['image/svg+xml']))
+            if 'image/svg+xml' in data:
+                data['image/svg+xml'] = figures.packed(figures.inked(''.join(data['image/svg+xml'])))
             if picture or REPR.match(''.join(data.get('text/plain', ''))): data.pop('text/plain', None)
             if 'text/html' in data:
                 self.check_mechanism(cell.place, ''.join(data['text/html']))

@@ -5,7 +5,10 @@ from PIL import Image
 
 GREY, INK = '#6b7280', '#1f2328'  # What nbs/_site/matplotlibrc writes and draws in, and what the site shows by day
 HEAVY = 40_000  # Characters; an SVG with more of them, of a figure with many points, weighs more than its pixels
-NUMBER = re.compile(r'-?\d+\.\d{3,}')
+STEP = re.compile(r'([MLQCz])([^MLQCz]*)')  # A letter of a path and its numbers
+# A scale is kept as it is: 1/64, rounded, would make letters larger than the places they have; other numbers are
+# rounded to a hundredth of a point
+NUMBER = re.compile(r'scale\([^)]*\)|(?<=[\s"(,MLQCzHV])-?\d+\.\d{3,}')
 
 def light_png(picture):
     "The PNG `picture` (base64) with a palette of 256 colours, a third of its size."
@@ -20,9 +23,8 @@ def light_svg(picture):
     "The SVG `picture` without what no reader sees: its date and origin, and decimals of a hundredth of a point."
     picture = re.sub(r'<metadata>.*?</metadata>\s*', '', picture, flags=re.S)
     head, mark, body = picture.partition('<g ')
-    rounded = lambda found: f'{float(found[0]):.2f}'.rstrip('0').rstrip('.')
-    shown = re.sub(r'(?<=[\s"(,MLQCzHV])' + NUMBER.pattern, rounded, body)
-    return head + mark + shown
+    rounded = lambda found: found[0] if found[0][0] == 's' else f'{float(found[0]):.2f}'.rstrip('0').rstrip('.')
+    return head + mark + NUMBER.sub(rounded, body)
 
 def lighten(output):
     "Keep one light picture of those in the `output` of a cell: the drawing, or, where that is heavy, the pixels."
@@ -38,6 +40,34 @@ def lighten(output):
 def inked(picture):
     "The SVG `picture` as the site shows it by day."
     return picture.replace(GREY, INK)
+
+def joined(numbers):
+    "The `numbers` of a path with nothing between them that can be left out."
+    short = lambda o: f'{o + 0.:.2f}'.rstrip('0').rstrip('.')  # + 0. makes 0 of -0
+    return ' '.join(re.sub(r'^(-?)0\.', r'\1.', short(o)) for o in numbers).replace(' -', '-')
+
+def relative(path, coarse=1):
+    "The `path` of a drawing with points as distances from the one before, in units `coarse` times as large."
+    parts, here, start = [], [0., 0.], [0., 0.]
+    for letter, numbers in STEP.findall(path):
+        points = [round(float(o)/coarse, 0 if coarse > 1 else 2) for o in numbers.split()]
+        parts.append(letter.lower() + joined(round(o - here[i % 2], 2) for i, o in enumerate(points)))
+        here = points[-2:] or start  # z closes the path, and goes to its start
+        if letter == 'M': start = here
+    return ''.join(parts)
+
+def packed(picture):
+    """The SVG `picture` as the site stores it, a third lighter: no line breaks, names only of what is used, paths of
+    short numbers, and letters drawn to an eighth of the precision of the font, which is finer than any screen."""
+    picture = re.sub(r'<!--.*?-->', '', picture, flags=re.S)
+    # 1/64, or what was stored before scales were left alone
+    picture = re.sub(r' d="([MLQCz\s\d.-]*)" transform="scale\(0\.0(?:15625|2)\)"',
+                     lambda found: f' d="{relative(found[1], 8)}" transform="scale(.125)"', picture)
+    picture = re.sub(r' d="([MLQCz\s\d.-]*)"', lambda found: f' d="{relative(found[1])}"', picture)
+    used = set(re.findall(r'#([\w.-]+)', picture))
+    picture = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else '', picture)
+    picture = re.sub(r'<path d="[^"]*" style="fill: none"/>', '', picture)  # nothing is drawn
+    return re.sub(r'\s+', ' ', re.sub(r'>\s+<', '><', picture))
 
 def width(output):
     "The width in CSS pixels of the picture in the `output` of a cell; 0 if there is none whose width is known."

@@ -10,8 +10,8 @@ from .citations import anchor as slug
 PLAIN = re.compile(r'<span class="(?:[npwo]|bp|pre)">([^<]*)</span>')  # names and signs: in the colour of the text
 
 SUMMARY = re.compile(r'<summary>\s*<p>(.*?)</p>\s*</summary>', re.S)  # a summary holds no paragraph
-FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^>]*>\s*<p[^>]*>([^<]*)</p>.*?</summary>',
-                    re.S)
+FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^>]*>\s*<p[^>]*>([^<]*)</p>.*?'
+                    r'</summary>', re.S)
 TABLE = re.compile(r'<table[^>]*>.*?</table>', re.S)
 
 def finish(site):

@@ -14,8 +14,8 @@ from functools import partial
 from ...attention.block_recurrent import state_cells
 from .documents import PAPER_BITS
 from .speed import PAPER_TIMES,length_table
-from ...runs.claim import (Claim,above_zero,at_least,at_most,below_zero,between,by_seed,
-                                     difference)
+from ...runs.claim import (
+    Claim,above_zero,at_least,at_most,below_zero,between,difference)
 from ...runs.interval import counted,over_rounds,over_seeds,paired
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #48d08ae2
@@ -49,7 +49,7 @@ def recalled(*names, length='256'):
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c453624c
 def bits(runs, row):
     "Seed -> bits per byte of one row"
-    return by_seed(runs, row, 'bits_per_byte')
+    return runs.of(row).by_seed('bits_per_byte')
 
 def gap(runs):
     "Seed -> recurrent minus sliding"

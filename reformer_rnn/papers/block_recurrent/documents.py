@@ -6,8 +6,8 @@
 __all__ = ['SIDE_BY_SIDE', 'LONG_ENOUGH', 'READ_IN_ALL', 'doclm_experiment', 'PAPER_BITS', 'DocLMConfig', 'load_documents',
            'shortened', 'doclm_model', 'window_of', 'rows_for', 'doclm_learner', 'token_bits', 'summed', 'as_dicts',
            'evaluate_documents', 'long_documents', 'unchanged', 'worth_of_states', 'document_floors', 'results_on',
-           'states_results', 'train_doclm', 'check_doclm', 'run_doclm', 'document_columns', 'floors_line',
-           'million_tokens', 'plot_documents']
+           'states_results', 'train_doclm', 'check_doclm', 'document_columns', 'floors_line', 'training_bits',
+           'bits_by_distance', 'plot_documents']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #36aa799d
 import math
@@ -35,11 +35,9 @@ from ...models.block_recurrent import (BlockRecurrentLM,forget_states,scaled_mod
                                                  swap_states)
 from ...models.lm import LM,evaluating
 from ...training.callbacks import ResetRows
-from .recall import brt_learner,check_brt
-from ...runs.experiment import Experiment
-from ...runs.read import Runs,shown
-from ...runs.record import save_figure
-from ...runs.train import LongRun,fit_recorded,run_all
+from .recall import brt_learner
+from ...runs.read import Runs,dashed,legend_below,shown
+from ...runs.train import LongRun,Training,fit_recorded
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #0230cadf
 @dataclass
@@ -66,6 +64,7 @@ class DocLMConfig(LongRun):
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     epochs:int = 1 # Validations, at equal distances
     results:str = 'results/documents' # Folder in which every data set gets one, with all its runs
+    choices = dict(schedule=('one_cycle','constant'))
 
     @property
     def steps(self)->int:
@@ -271,11 +270,7 @@ def states_results(
     return {} if texts is None else dict(states_by_document=worth_of_states(model, texts))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #3ea880d1
-def train_doclm(
-    cfg:DocLMConfig, # Settings
-    row:str, # One of `cfg.attention`
-    seed:int, # One of `cfg.seeds`
-)->dict: # The record of the run, ready for JSON
+def train_doclm(cfg:DocLMConfig, row:str, seed:int)->dict:
     "Train one model, and evaluate it on the test documents"
     seed_everything(seed)
     parts = load_documents(cfg.data)
@@ -292,14 +287,9 @@ def train_doclm(
     return record
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6402e7a6
-def check_doclm(
-    cfg:DocLMConfig, # Settings
-):
-    "Refuse settings that cannot be run, before the first step"
-    for name in ('tokens','bs','seq_len'): check_int(name, getattr(cfg, name))
-    check_int('test_tokens', cfg.test_tokens, minimum=0)
+def check_doclm(cfg:DocLMConfig)->DocLMConfig:
+    "Refuse what else cannot be run, and add the name of the data to the folder of the results"
     check_int('vocab_sz', cfg.vocab_sz, minimum=256)
-    check_brt(cfg)
     if not cfg.steps:
         raise ValueError(f'tokens={cfg.tokens}: expected at least {cfg.epochs*cfg.bs*cfg.seq_len}, '
                          f'for {cfg.epochs} epochs of one step')
@@ -310,28 +300,8 @@ def check_doclm(
                          f'{window}, because documents begin where a window does')
     shortened(Documents(), cfg.vocab_sz!=256 or None, cfg.test_tokens)
     documents_dls(*load_documents(cfg.data)[:2], cfg.bs, cfg.seq_len, 1, device='cpu')
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #c33e11f5
-def run_doclm(
-    cfg:DocLMConfig, # Settings
-)->Runs: # The records of all runs
-    "Train every model with every seed, print the table, draw the picture"
-    cfg = replace(cfg, results=str(Path(cfg.results)/Path(cfg.data).name))
-    check_doclm(cfg)
     print(f'{cfg.data}: {cfg.steps*cfg.epochs:,} updates of {cfg.bs} x {cfg.seq_len} tokens')
-    runs = Runs(run_all(cfg, train_doclm))
-    print('\n'+runs.table(document_columns(runs)).to_string())
-    print(floors_line(runs))
-    path = save_figure(plot_documents(runs), Path(cfg.results)/'documents.png')
-    print(f'\nRuns and picture: {path.parent}')
-    return runs
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #9a0e22ab
-doclm_experiment = Experiment(
-    'doclm', DocLMConfig, run_doclm,
-    'train sliding windows and block-recurrent models on whole documents',
-    headline=('bits_per_byte',),
-    known_as=('documents',), per_data=True)
+    return replace(cfg, results=f'{cfg.results}/{Path(cfg.data).name}')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8b12c149
 def document_columns(
@@ -354,12 +324,23 @@ def floors_line(
     return 'entropies of the test text, bits per byte: '+', '.join(floors)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #7c537cc8
-def million_tokens(
+def training_bits(
     run:dict, # A record
-)->list: # One number per stored loss
-    "How much of the text was read when a loss was stored"
+    smooth:int=10, # How many losses each point is the mean of
+)->tuple: # Million tokens read, and bits per token
+    "The training loss over the text"
     cfg = run['config']
-    return [i*cfg['bs']*cfg['seq_len']/1e6 for i in run['steps']['step']]
+    millions = [i*cfg['bs']*cfg['seq_len']/1e6 for i in run['steps']['step']]
+    loss = pd.Series(run['steps']['train_loss']).rolling(smooth, min_periods=1).mean()
+    return millions,loss/math.log(2)
+
+def bits_by_distance(
+    run:dict, # A record
+)->tuple: # Distances from the beginning of a document, and bits per token
+    "What tokens cost at the beginning of documents, and far behind it"
+    places = run['places']
+    return ([place['start'] for place in places],
+            [place['bits']/place['tokens'] for place in places])
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #75599fab
 def plot_documents(
@@ -367,21 +348,23 @@ def plot_documents(
 )->plt.Figure:
     "Training loss over the tokens, and bits by the distance from the beginning of a document"
     fig,(left,right) = plt.subplots(1, 2, figsize=(10,3.8), layout='constrained')
-    for i,(name,own) in enumerate(runs.by('attention').items()):
-        for j,run in enumerate(own):
-            style = dict(color=f'C{i}', lw=1, label=name if j==0 else None)
-            loss = pd.Series(run['steps']['train_loss']).rolling(10, min_periods=1).mean()
-            left.plot(million_tokens(run), loss/math.log(2), **style)
-            bits = [place['bits']/place['tokens'] for place in run['places']]
-            right.plot([place['start'] for place in run['places']], bits, marker='.', **style)
+    runs.lines(left, training_bits)
+    runs.lines(right, bits_by_distance, marker='.')
     for ax in (left,right):
         for name,line in (('unigram','--'), ('bigram',':')):
-            ax.axhline(runs[0]['floors'][name], color='grey', lw=.8, ls=line)
+            dashed(ax, runs[0]['floors'][name], ls=line)
     left.set(title='training', xlabel='million tokens', ylabel='bits per token')
     right.set(title='test documents', xlabel='distance from the beginning')
     right.set_xscale('log', base=2)
-    fig.legend(*right.get_legend_handles_labels(), loc='outside lower center', ncols=6, fontsize=8)
-    return fig
+    return legend_below(right)
+
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #9a0e22ab
+doclm_experiment = Training(
+    'doclm', DocLMConfig, train_doclm,
+    'train sliding windows and block-recurrent models on whole documents',
+    headline=('bits_per_byte',), known_as=('documents',), per_data=True, prepare=check_doclm,
+    report=lambda runs: {floors_line(runs): runs.table(document_columns(runs))},
+    pictures=dict(documents=plot_documents))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #68483def
 PAPER_BITS = { # Hutchins et al. 2022, table 1: per byte of PG-19, per token of arXiv and GitHub

@@ -4,23 +4,21 @@
 
 # %% auto #0
 __all__ = ['WORKS', 'gpt2_cost_experiment', 'GPT2CostConfig', 'cost_model', 'training_step', 'read_window', 'time_models',
-           'kept_bytes', 'state_bytes', 'cost_ratio', 'cost_table', 'run_gpt2_cost']
+           'kept_bytes', 'state_bytes', 'cost_ratio', 'cost_table', 'measure_gpt2']
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #9d587bcf
 from dataclasses import dataclass
 from functools import partial
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from ...core import check_int,check_writable,saved_nbytes,state_nbytes
+from ...core import check_int,saved_nbytes,state_nbytes
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from .pages import GPT2Config,gpt2_model,n_added,n_positions
-from ...runs.experiment import Experiment
 from ...runs.interval import Measured,over_rounds
-from ...runs.measure import Measurement,in_turns,quiet_machine,store_measured
+from ...runs.measure import Measurement,Measuring,in_turns
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #d8bf740b
 @dataclass
@@ -101,7 +99,7 @@ def state_bytes(
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #0337d49f
 def cost_ratio(
-    result:dict, # What `run_gpt2_cost` stores
+    result:dict, # Of `gpt2_cost`
     name:str, # A model
     work:str, # One of `WORKS`
 )->Measured: # Median over the rounds, and its interval
@@ -110,7 +108,7 @@ def cost_ratio(
     return over_rounds(a/b for a,b in zip(result['seconds'][name][work], first, strict=True))
 
 def cost_table(
-    result:dict, # What `run_gpt2_cost` stores
+    result:dict, # Of `gpt2_cost`
 )->pd.DataFrame: # One row per model
     "Ratios of the times to the first model, and what is kept"
     table = pd.DataFrame(index=list(result['seconds']))
@@ -122,27 +120,22 @@ def cost_table(
     return table
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #ab0dffa5
-def run_gpt2_cost(
+def measure_gpt2(
     cfg:GPT2CostConfig, # Settings
-)->dict: # What is stored
-    "Measure time and memory of all models, and store one JSON file"
-    for name in ('window','m','bs','new_bytes','rounds'): check_int(name, getattr(cfg, name))
+)->dict: # Parts of the record
+    "Measure time and memory of all models"
     check_int('windows', cfg.windows, 2)
-    check_writable(cfg.results)
-    with quiet_machine(cfg.threads):
-        models = {name: cost_model(cfg, name) for name in cfg.attention}
-        text = torch.randint(256, (cfg.bs,cfg.window*cfg.windows+1), device=cfg.device)
-        window = text[:,:cfg.window]
-        parts = dict(
-            new_parameters={name: n_added(model) for name,model in models.items()},
-            kept_bytes={name: kept_bytes(model, text[:,:-1]) for name,model in models.items()},
-            state_bytes={name: state_bytes(model, window) for name,model in models.items()},
-            seconds=time_models(cfg, models, text))
-        result = store_measured(cfg, 'gpt2_cost', cfg.device, **parts)
-    print(cost_table(result).to_string())
-    return result
+    models = {name: cost_model(cfg, name) for name in cfg.attention}
+    text = torch.randint(256, (cfg.bs,cfg.window*cfg.windows+1), device=cfg.device)
+    window = text[:,:cfg.window]
+    return dict(
+        new_parameters={name: n_added(model) for name,model in models.items()},
+        kept_bytes={name: kept_bytes(model, text[:,:-1]) for name,model in models.items()},
+        state_bytes={name: state_bytes(model, window) for name,model in models.items()},
+        seconds=time_models(cfg, models, text))
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #f438f0b9
-gpt2_cost_experiment = Experiment(
-    'gpt2_cost', GPT2CostConfig, run_gpt2_cost,
-    'measure what such a memory costs in time and space')
+gpt2_cost_experiment = Measuring(
+    'gpt2_cost', GPT2CostConfig, measure_gpt2,
+    'measure what such a memory costs in time and space',
+    report=lambda record: {'Beside the first model': cost_table(record)})

@@ -6,29 +6,26 @@
 __all__ = ['gpt2_kinds', 'gpt2_recall_experiment', 'GPT2RecallConfig', 'gpt2_recall_batch', 'gpt2_recall_xy', 'gpt2_recall_dls',
            'fit_gpt2_recall', 'gpt2_recall_logits', 'gpt2_recall_accuracy', 'gpt2_recall_scores', 'gpt2_recall_base',
            'seeded_base', 'gpt2_recall_model', 'train_gpt2_recall', 'gpt2_recall_table', 'plot_gpt2_recall',
-           'run_gpt2_recall']
+           'check_gpt2_recall', 'gpt2_recall_report']
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #0ea1c96e
 import copy,json,shutil
 from dataclasses import asdict,dataclass,replace
 from functools import partial
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
-import torch.nn.functional as F
 from fastai.callback.training import GradientClip
 from fastai.data.core import DataLoaders
 from fastai.optimizer import Adam
 
-from ...core import check_choice,check_int,seed_everything,select_state
+from ...core import check_choice,seed_everything,select_state
 from ...data.copy import IGNORE
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
-from ...runs.experiment import Experiment,same_settings
-from ...runs.read import Runs
-from ...runs.record import save_figure
-from ...runs.train import LongRun,check_run,fit_recorded,run_all,run_path
+from ...runs.experiment import same_settings
+from ...runs.read import Runs,dashed
+from ...runs.train import LongRun,Training,fit_recorded,run_path
 from ...training.gpt2 import DrawnDL,TorchCycle
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
@@ -69,6 +66,7 @@ class GPT2RecallConfig(LongRun):
     lr:float = 3e-3 # Highest learning rate of the memory, and of the base when it is made
     n_test:int = 512 # Sequences of a test
     results:str = 'results/gpt2_recall' # Folder for the JSON file of every run, and the picture
+    may_be_zero = 'between',
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #4f827de2
 def gpt2_recall_batch(
@@ -214,11 +212,7 @@ def gpt2_recall_model(
     return model
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #159f48d5
-def train_gpt2_recall(
-    cfg:GPT2RecallConfig, # Settings
-    name:str, # One of `cfg.attention`
-    seed:int, # One of `cfg.seeds`
-)->dict: # The record of the run, ready for JSON
+def train_gpt2_recall(cfg:GPT2RecallConfig, name:str, seed:int)->dict:
     "Train base and memory, and test"
     model = gpt2_recall_model(cfg, name, seeded_base(cfg, seed))
     record = fit_gpt2_recall(cfg, model, cfg.between, name, seed)
@@ -247,13 +241,11 @@ def plot_gpt2_recall(
 )->plt.Figure:
     "Right answers against the number of windows between, one line per seed"
     fig,ax = plt.subplots(figsize=(7,3.2), layout='constrained')
-    for i,name in enumerate(runs.models):
-        for j,run in enumerate(runs.of(name)):
-            x = [int(between) for between in run['accuracy']]
-            y = [100*share for share in run['accuracy'].values()]
-            ax.plot(x, y, color=f'C{i}', marker='.', alpha=.8, label=None if j else name)
+    x = [int(between) for between in runs[0]['accuracy']]
+    def percent(run): return x,[100*share for share in run['accuracy'].values()]
+    runs.lines(ax, percent, marker='.', alpha=.8)
     setting = runs[0]['config']
-    ax.axhline(100/setting['n_symbols'], color='grey', ls='--', lw=.8, label='chance')
+    dashed(ax, 100/setting['n_symbols'], 'chance')
     ax.axvspan(-.1, setting['between']+.1, color='grey', alpha=.12, lw=0)
     ax.set(xlabel='windows between symbol and question (grey: trained)', xticks=x)
     ax.set(ylabel='right answers in %', ylim=(0,103))
@@ -261,27 +253,22 @@ def plot_gpt2_recall(
     return fig
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #f8be35dd
-def run_gpt2_recall(
-    cfg:GPT2RecallConfig, # Settings
-)->Runs: # All of them
-    "Train every memory with every seed, print the table, draw the picture"
-    sizes = 'n_symbols','window','base_steps','steps','bs','n_test','m','r'
-    for name in sizes: check_int(name, getattr(cfg, name))
+def check_gpt2_recall(cfg:GPT2RecallConfig):
+    "Refuse what else cannot be run, before the first step"
     if cfg.vocab_sz<cfg.n_symbols+2:
         raise ValueError(f'vocab_sz={cfg.vocab_sz}: expected at least {cfg.n_symbols+2}, '
                          f'for {cfg.n_symbols} symbols, another token and the question')
-    for between in (cfg.between,*cfg.test_between): check_int('between', between, 0)
     for name in cfg.attention: check_choice('attention', name, gpt2_kinds)
-    check_run(cfg)
-    runs = Runs(run_all(cfg, train_gpt2_recall))
-    print(f'\nRight answers; chance {1/cfg.n_symbols:.1%}\n{gpt2_recall_table(runs).to_string()}')
-    swapped = gpt2_recall_table(runs, 'swapped')
-    print(f'\nThe same with the state of another row\n{swapped.to_string()}')
-    save_figure(plot_gpt2_recall(runs), Path(cfg.results)/'gpt2_recall.png')
-    return runs
+
+def gpt2_recall_report(runs):
+    "What is printed at the end"
+    heading = f'Right answers; chance {1/runs[0]["config"]["n_symbols"]:.1%}'
+    return {heading: gpt2_recall_table(runs),
+            'The same with the state of another row': gpt2_recall_table(runs, 'swapped')}
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #110a979b
-gpt2_recall_experiment = Experiment(
-    'gpt2_recall', GPT2RecallConfig, run_gpt2_recall,
+gpt2_recall_experiment = Training(
+    'gpt2_recall', GPT2RecallConfig, train_gpt2_recall,
     'give a small GPT-2 a memory, and ask for a symbol that stood in an earlier window',
-    headline=('accuracy',))
+    headline=('accuracy',), prepare=check_gpt2_recall, report=gpt2_recall_report,
+    pictures=dict(gpt2_recall=plot_gpt2_recall))

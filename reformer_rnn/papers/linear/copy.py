@@ -5,13 +5,12 @@
 # %% auto #0
 __all__ = ['linear_copy_experiment', 'forms', 'outer_products_experiment', 'LinearCopyConfig', 'swapped_nelu', 'SwappedLinear',
            'linear_copy_model', 'linear_copy_dls', 'linear_copy_learner', 'updates_to', 'train_linear_copy',
-           'check_linear_copy', 'run_linear_copy', 'convergence_table', 'plot_convergence', 'outer_product_attention',
-           'OuterProductsConfig', 'run_outer_products']
+           'check_linear_copy', 'convergence_table', 'plot_convergence', 'outer_product_attention',
+           'OuterProductsConfig', 'time_forms']
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #5d0963c3
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from statistics import mean
 
 import matplotlib.pyplot as plt
@@ -20,19 +19,16 @@ import torch
 from fastai.learner import Learner
 from fastai.optimizer import RAdam
 
-from ...core import check_choice,check_int,saved_nbytes,seed_everything
+from ...core import saved_nbytes,seed_everything
 from ...attention.linear import LinearAttention,elu1,linear_attention
 from ...attention.softmax import softmax_attention
 from ...data.copy import chance,copy_dls
 from ...models.lm import LM
-from ...models.names import parse_attention
 from ...training.learner import copy_learner
 from ...training.schedules import ClipTensors,StepSchedule
-from ...runs.experiment import Experiment
-from ...runs.measure import Measurement,in_turns,quiet_machine,store_measured,typical
-from ...runs.read import Runs
-from ...runs.record import save_figure
-from ...runs.train import LongRun,check_run,fit_recorded,run_all
+from ...runs.measure import Measurement,Measuring,both_passes,timed
+from ...runs.read import Runs,dashed,legend_below
+from ...runs.train import LongRun,Training,fit_recorded,language_model
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #1a6eca6f
 @dataclass
@@ -57,6 +53,7 @@ class LinearCopyConfig(LongRun):
     bs:int = 32 # Sequences an update, all of them fresh
     n_valid:int = 320 # Held-out sequences
     results:str = 'results/linear_copy' # Folder for the JSON file of every run, and the picture
+    choices = dict(schedule=('one_cycle','steps'))
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #a8a7e55a
 def swapped_nelu(
@@ -90,11 +87,10 @@ def linear_copy_model(
     attention:str, # One of `cfg.attention`
 )->LM:
     "Build the model of a run"
-    swapped = attention=='linear-swapped'
-    name,options = parse_attention('linear' if swapped else attention, bucket_size=cfg.bucket_size)
-    model = LM(cfg.vocab_sz, cfg.d_model, cfg.n_layers, cfg.n_heads, name, d_ff=cfg.d_ff,
-               max_len=cfg.length, positions='sinusoidal', dropout=cfg.dropout, **options)
-    if swapped:
+    name = 'linear' if attention=='linear-swapped' else attention
+    model = language_model(cfg, name, cfg.vocab_sz, d_ff=cfg.d_ff, max_len=cfg.length,
+                           positions='sinusoidal', dropout=cfg.dropout)
+    if name!=attention:
         for block in model.blocks: block.attention = SwappedLinear.like(block.attention)
     return model
 
@@ -128,11 +124,7 @@ def updates_to(
     for i,reached in enumerate(run['epochs']['masked_accuracy']):
         if reached>=accuracy: return run['config']['epoch_steps']*(i+1)
 
-def train_linear_copy(
-    cfg:LinearCopyConfig, # Settings
-    attention:str, # One of `cfg.attention`
-    seed:int, # One of `cfg.seeds`
-)->dict: # The record of the run, ready for JSON
+def train_linear_copy(cfg:LinearCopyConfig, attention:str, seed:int)->dict:
     "Train one model, and note how soon it copies"
     seed_everything(seed)
     learn = linear_copy_learner(cfg, linear_copy_model(cfg, attention), seed)
@@ -141,49 +133,22 @@ def train_linear_copy(
     return record | dict(chance=floor._asdict(), updates_to_99=updates_to(record))
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #c9a5d70a
-def check_linear_copy(
-    cfg:LinearCopyConfig, # Settings
-):
-    "Refuse settings that cannot be run, before the first step"
-    check_int('epoch_steps', cfg.epoch_steps)
-    check_int('bs', cfg.bs)
-    check_choice('schedule', cfg.schedule, ('one_cycle','steps'))
+def check_linear_copy(cfg:LinearCopyConfig):
+    "Refuse what else cannot be run, before the first step"
     if not 0<cfg.drop_at<=1:
         raise ValueError(f'drop_at={cfg.drop_at}: expected a share above 0 and up to 1')
-    if not cfg.clip>=0:
-        raise ValueError(f'clip={cfg.clip}: expected a norm above 0, or 0 for no clipping')
     linear_copy_dls(cfg)
-    for attention in cfg.attention: linear_copy_model(cfg, attention)
-    check_run(cfg)
-
-# %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #081083ad
-def run_linear_copy(
-    cfg:LinearCopyConfig, # Settings
-)->list: # The records of all runs
-    "Train every attention with every seed, print the table, draw the picture"
-    check_linear_copy(cfg)
-    runs = run_all(cfg, train_linear_copy)
-    print(f'\n{convergence_table(runs).to_string()}')
-    path = save_figure(plot_convergence(runs), Path(cfg.results)/'linear_copy.png')
-    print(f'\nRuns and picture: {path.parent}')
-    return runs
-
-# %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #1abbaf71
-linear_copy_experiment = Experiment(
-    'linear_copy', LinearCopyConfig, run_linear_copy,
-    'train transformers on the copy task of the linear-attention paper',
-    headline=('epochs.masked_accuracy.-1',))
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #ccc93ecf
 def convergence_table(
-    runs, # Records of runs with the same settings
+    runs:Runs, # With the same settings
 )->pd.DataFrame: # One row per attention, and chance
     "How many seeds solved the task, how soon, and how well, with 95 % intervals over the seeds"
     def needed(own): return [run['updates_to_99'] for run in own if run['updates_to_99']]
     def updates(own):
         found = needed(own)
         return f'{mean(found):.0f} [{min(found)} to {max(found)}]' if found else '-'
-    table = Runs(runs).table({
+    table = runs.table({
         'solved': lambda own: f'{len(needed(own))} of {len(own)}',
         'updates to 99 %': updates,
         'final accuracy': ('epochs.masked_accuracy.-1', '.2%'),
@@ -194,19 +159,26 @@ def convergence_table(
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #8a2e661e
 def plot_convergence(
-    runs, # Records of runs with the same settings
+    runs:Runs, # With the same settings
 )->plt.Figure:
     "Held-out loss and accuracy, one colour per attention, one line per seed"
     fig,axs = plt.subplots(1, 2, figsize=(9,3.6), layout='constrained')
     xlabel = f'evaluation, one every {runs[0]["config"]["epoch_steps"]} updates'
     for ax,key,name in zip(axs, ('valid_loss','masked_accuracy'), ('loss','accuracy')):
-        Runs(runs).plot(f'epochs.{key}', ax)
-        ax.axhline(runs[0]['chance'][name], color='grey', ls='--', lw=.8, label='chance')
+        runs.plot(f'epochs.{key}', ax)
+        dashed(ax, runs[0]['chance'][name], 'chance')
         ax.set(title=f'{name} on held-out sequences', xlabel=xlabel)
     axs[0].set(ylabel='nats', yscale='log')
     axs[1].set(ylabel='share of symbols', ylim=0)
-    fig.legend(*ax.get_legend_handles_labels(), loc='outside lower center', ncols=6, fontsize=8)
-    return fig
+    return legend_below(ax)
+
+# %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #1abbaf71
+linear_copy_experiment = Training(
+    'linear_copy', LinearCopyConfig, train_linear_copy,
+    'train transformers on the copy task of the linear-attention paper',
+    headline=('epochs.masked_accuracy.-1',), model=linear_copy_model, prepare=check_linear_copy,
+    report=lambda runs: {'Copying': convergence_table(runs)},
+    pictures=dict(linear_copy=plot_convergence))
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #b19d7be0
 def outer_product_attention(
@@ -236,25 +208,20 @@ forms = {
     'outer products': outer_product_attention}
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #75e5717f
-def run_outer_products(
+def time_forms(
     cfg:OuterProductsConfig, # Settings
-)->dict: # What is stored
+)->list: # One dict per length and form
     "Time a forward and backward pass of three forms, and count what they keep"
-    cfg.check()
     rows = []
-    with quiet_machine(cfg.threads):
-        for n in cfg.lengths:
-            size = cfg.bs,cfg.n_heads,n,cfg.d_head
-            qkv = [torch.randn(size, requires_grad=True) for _ in range(3)]
-            passes = {name: partial(f, *qkv) for name,f in forms.items()}
-            def step(f): return lambda: torch.autograd.grad(f().sum(), qkv)
-            seconds = in_turns({name: step(f) for name,f in passes.items()}, cfg.rounds)
-            for name,f in passes.items():
-                kept = saved_nbytes(f)/qkv[0].nbytes # in units of the queries
-                rows.append(dict(name=name, n=n, kept=kept) | seconds[name].record)
-        return store_measured(cfg, 'outer_products', rows=rows)
+    for n in cfg.lengths:
+        size = cfg.bs,cfg.n_heads,n,cfg.d_head
+        qkv = [torch.randn(size, requires_grad=True) for _ in range(3)]
+        calls = {name: both_passes(f, *qkv) for name,f in forms.items()}
+        for row,f in zip(timed('name', calls, cfg.rounds), forms.values()):
+            kept = saved_nbytes(partial(f, *qkv))/qkv[0].nbytes # in units of the queries
+            rows.append(row | dict(n=n, kept=kept))
+    return rows
 
-# %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #504d2b98
-outer_products_experiment = Experiment(
-    'outer_products', OuterProductsConfig, run_outer_products,
+outer_products_experiment = Measuring(
+    'outer_products', OuterProductsConfig, dict(rows=time_forms),
     'measure linear attention with all outer products written out')

@@ -4,21 +4,21 @@
 
 # %% auto #0
 __all__ = ['delta_speed_experiment', 'DeltaSpeedConfig', 'speed_inputs', 'transformers_delta', 'delta_candidates', 'delta_calls',
-           'time_training', 'saved_bytes', 'time_steps', 'run_delta_speed']
+           'time_training', 'saved_bytes', 'time_steps']
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #9859f726
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 
 import torch
 import torch.nn.functional as F
 
-from ...core import check_int,saved_nbytes
+from ...core import saved_nbytes
 from ...attention.decay import decay_attention
 from ...attention.delta import delta_attention
 from ...attention.linear import linear_attention
-from ...runs.experiment import Experiment
-from ...runs.measure import Measurement,in_turns,quiet_machine,store_measured
+from ...runs.measure import Measurement,Measuring,timed,timed_lengths
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #fa6cfda9
 @dataclass
@@ -87,11 +87,9 @@ def delta_calls(
 def time_training(cfg):
     "Both passes of all candidates at all lengths, in turns; one dict for each"
     rows = []
-    for n in cfg.lengths:
-        for backward in (False,True):
-            times = in_turns(delta_calls(cfg, n, backward), cfg.rounds)
-            rows += [dict(name=name, n=n, backward=backward, **t.record) for name,
-                     t in times.items()]
+    for backward in (False,True):
+        found = timed_lengths('name', partial(delta_calls, backward=backward), cfg)
+        rows += [row | dict(backward=backward) for row in found]
     return rows
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #fc30398d
@@ -120,21 +118,11 @@ def time_steps(cfg):
             state = delta_attention(*before)[1].expand(b, -1, -1, -1).contiguous()
             calls[b,n] = lambda token=token,state=state: [delta_attention(*token, state=state)
                                                           for _ in range(50)]
-    times = in_turns(calls, cfg.rounds)
-    return [dict(batch=b, position=n, steps=50, **t.record) for (b,n),t in times.items()]
+    return [row | dict(steps=50) for row in timed('batch position', calls, cfg.rounds)]
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #fa219f5a
-def run_delta_speed(
-    cfg:DeltaSpeedConfig, # Settings
-)->dict: # What is stored
-    "Measure, and store one JSON file"
-    for name in ('n_heads','d_head','slow_limit'): check_int(name, getattr(cfg, name))
-    for n in (*cfg.lengths,*cfg.batches,*cfg.positions): check_int('length', n)
-    with quiet_machine(cfg.threads):
-        return store_measured(cfg, 'delta_speed', training=time_training(cfg),
-                              steps=time_steps(cfg),
-                              saved=saved_bytes(cfg, min(4096, max(cfg.lengths))))
-
-delta_speed_experiment = Experiment(
-    'delta_speed', DeltaSpeedConfig, run_delta_speed,
+delta_speed_experiment = Measuring(
+    'delta_speed', DeltaSpeedConfig,
+    dict(training=time_training, steps=time_steps,
+         saved=lambda cfg: saved_bytes(cfg, min(4096, max(cfg.lengths)))),
     'measure the delta rule and its relatives, beside transformers where it is installed')

@@ -4,15 +4,14 @@
 
 # %% auto #0
 __all__ = ['digits_experiment', 'digits_speed_experiment', 'DigitsConfig', 'digits_model', 'image_bits', 'draw_pixels',
-           'drawn_images', 'sample_images', 'complete_images', 'train_digits', 'check_digits', 'run_digits',
-           'digits_table', 'plot_bits', 'plot_drawings', 'DigitsSpeedConfig', 'drawing_calls', 'run_digits_speed',
-           'rates', 'speed_table']
+           'drawn_images', 'sample_images', 'complete_images', 'train_digits', 'digits_table', 'plot_bits',
+           'plot_drawings', 'DigitsSpeedConfig', 'drawing_calls', 'time_drawing', 'rates', 'speed_table']
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #2f60b006
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from pathlib import Path
 from statistics import median
 
 import matplotlib.pyplot as plt
@@ -20,19 +19,16 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ...core import check_int,seed_everything,state_nbytes
+from ...core import seed_everything,state_nbytes
 from ...data.digits import LEVELS,SIDE,START,digit_floors,digits_dls,pack_images,pixel_xy
 from ...data.digits import show_digits,split_digits,unpack_images
 from ...models.lm import LM,evaluating,sample_token
-from ...models.names import parse_attention
 from ...training.learner import lm_learner
 from ...training.metrics import masked_nll
-from ...runs.experiment import Experiment
 from ...runs.interval import over_seeds
-from ...runs.measure import Measurement,in_turns,quiet_machine,store_measured
-from ...runs.read import Runs,shown
-from ...runs.record import save_figure
-from ...runs.train import LongRun,check_run,fit_recorded,run_all
+from ...runs.measure import Measurement,Measuring,in_turns
+from ...runs.read import Runs,dashed,shown
+from ...runs.train import LongRun,Training,fit_recorded,language_model
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #441bcd96
 @dataclass
@@ -53,15 +49,13 @@ class DigitsConfig(LongRun):
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #c7074a48
 def digits_model(
-    cfg, # Settings with `d_model`, `n_layers`, `n_heads`, `bucket_size`
+    cfg, # Settings with `d_model`, `n_layers`, `n_heads`, `bucket_size`, and perhaps `dropout`
     attention:str, # Name of the attention, with its rounds
     length:int=SIDE**2, # Pixels of an image
-    dropout:float=0., # After the embedding and in every block
 )->LM:
     "Build the model of a run"
-    name,options = parse_attention(attention, bucket_size=cfg.bucket_size)
-    return LM(LEVELS+1, cfg.d_model, cfg.n_layers, cfg.n_heads, name,
-              max_len=length, dropout=dropout, **options)
+    dropout = getattr(cfg, 'dropout', 0.)
+    return language_model(cfg, attention, LEVELS+1, max_len=length, dropout=dropout)
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #9ea2a7f3
 def image_bits(
@@ -129,15 +123,11 @@ def complete_images(
     return drawn_images(model, halves.repeat_interleave(times, 0), seed)
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #a04ae990
-def train_digits(
-    cfg:DigitsConfig, # Settings
-    attention:str, # One of `cfg.attention`
-    seed:int, # One of `cfg.seeds`
-)->dict: # The record of the run, ready for JSON
+def train_digits(cfg:DigitsConfig, attention:str, seed:int)->dict:
     "Train a model, score the test images, and draw"
     seed_everything(seed)
     split = split_digits()
-    model = digits_model(cfg, attention, dropout=cfg.dropout)
+    model = digits_model(cfg, attention)
     learn = lm_learner(digits_dls(split, cfg.bs, cfg.device), model)
     record = fit_recorded(learn, cfg, 'digits', attention, seed)
     images,labels = split.test
@@ -149,41 +139,13 @@ def train_digits(
         samples=pack_images(sample_images(model, cfg.n_samples)), halves=pack_images(halves),
         completions=pack_images(complete_images(model, halves, cfg.n_completions)))
 
-# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #da911e78
-def check_digits(
-    cfg:DigitsConfig, # Settings
-):
-    "Refuse settings that cannot be run, before the first step"
-    for name in ('n_samples','n_completions','bs'): check_int(name, getattr(cfg, name))
-    for attention in cfg.attention: digits_model(cfg, attention, dropout=cfg.dropout)
-    check_run(cfg)
-
-def run_digits(
-    cfg:DigitsConfig, # Settings
-)->list: # The records of all runs
-    "Train every attention with every seed, print bits per pixel, store pictures"
-    check_digits(cfg)
-    runs = run_all(cfg, train_digits)
-    print(f'\nBits per pixel of {runs[0]["n_test"]} test images\n{digits_table(runs).to_string()}')
-    pictures = {name: plot_drawings(runs, name) for name in ('samples','completions')}
-    for name,fig in (pictures | dict(bits=plot_bits(runs))).items():
-        save_figure(fig, Path(cfg.results)/f'{name}.png')
-    print(f'\nRuns and pictures: {cfg.results}')
-    return runs
-
-# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #c91cc7e4
-digits_experiment = Experiment(
-    'digits', DigitsConfig, run_digits,
-    'draw real digits pixel by pixel with any attention',
-    headline=('bits_per_dim',))
-
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #3d373365
 def digits_table(
-    runs, # Records of runs with the same settings
+    runs:Runs, # With the same settings
 )->pd.DataFrame: # One row per attention, and one per trivial model
     "Bits per pixel with their interval over seeds"
-    def best(own): return shown(over_seeds(min(run['epochs']['bits_per_token']) for run in own))
-    table = Runs(runs).table({
+    def best(own): return shown(over_seeds(map(min, own.values('epochs.bits_per_token'))))
+    table = runs.table({
         'bits per pixel': ('bits_per_dim', '.3f'),
         'best validation': best,
         'last validation': ('epochs.bits_per_token.-1', '.3f'),
@@ -195,17 +157,17 @@ def digits_table(
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #5939d781
 def plot_bits(
-    runs, # Records of runs with the same settings
+    runs:Runs, # With the same settings
 )->plt.Figure:
     "Validation bits over the epochs and test bits at the end; then bits by class"
     fig,(left,right) = plt.subplots(1, 2, figsize=(10,3.7), layout='constrained')
-    Runs(runs).plot('epochs.bits_per_token', left)
+    runs.plot('epochs.bits_per_token', left)
     last = runs[0]['epochs']['epoch'][-1]
-    for i,own in enumerate(Runs(runs).by('attention').values()):
+    for i,own in enumerate(runs.by('attention').values()):
         for bits in own.values('bits_per_dim'): left.plot(last, bits, 'o', color=f'C{i}', ms=4)
         right.plot(np.mean(own.values('bits_by_class'), 0), 'o-', color=f'C{i}', ms=4, lw=.8)
     for name,bits in runs[0]['floors'].items():
-        left.axhline(bits, color='grey', ls='--', lw=.8)
+        dashed(left, bits)
         if name!='uniform': left.text(last, bits, f'table: {name}', ha='right', fontsize=8)
     left.set(title='Validation (lines) and test images (dots)', ylim=(None,3))
     right.set(title='Test images by class', xlabel='digit', xticks=range(10))
@@ -215,11 +177,11 @@ def plot_bits(
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #3f7b386d
 def plot_drawings(
-    runs, # Records of runs
+    runs:Runs, # Of any attentions
     what:str, # `samples`, or `completions` of upper halves
 )->plt.Figure:
     "Real images, and what the first run of every attention has drawn, in ten rows"
-    first = {name: own[0] for name,own in Runs(runs).by('attention').items()}
+    first = {name: own[0] for name,own in runs.by('attention').items()}
     drawn = {name: unpack_images(run[what]) for name,run in first.items()}
     real = split_digits().test.images[:max(map(len, drawn.values()))]
     if what=='completions': real = unpack_images(runs[0]['halves'])
@@ -230,6 +192,15 @@ def plot_drawings(
     for ax,(name,images),n in zip(axs, panels.items(), widths):
         show_digits(images, ncols=n, ax=ax, title=name)
     return fig
+
+# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #c91cc7e4
+digits_experiment = Training(
+    'digits', DigitsConfig, train_digits,
+    'draw real digits pixel by pixel with any attention',
+    headline=('bits_per_dim',), model=digits_model,
+    report=lambda runs: {f'Bits per pixel of {runs[0]["n_test"]} test images': digits_table(runs)},
+    pictures=dict(bits=plot_bits, samples=partial(plot_drawings, what='samples'),
+                  completions=partial(plot_drawings, what='completions')))
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #7fd9bf28
 @dataclass
@@ -266,25 +237,21 @@ def drawing_calls(
     return {'state': (with_state, batch), 'from scratch': (from_scratch, batch*places/length)}
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #e414690c
-def run_digits_speed(
+def time_drawing(
     cfg:DigitsSpeedConfig, # Settings
-)->dict: # What is stored
-    "Time drawing with and without a state, and store one JSON file"
-    cfg.check()
+)->list: # One dict per attention, form, length and batch
+    "Time drawing with and without a state"
     rows,calls,images = {},{},{}
-    with quiet_machine(cfg.threads):
-        for attention,n,batch in product(cfg.attention, cfg.lengths, cfg.batches):
-            for form,(call,drawn) in drawing_calls(cfg, attention, n, batch).items():
-                key = attention,form,n,batch
-                calls[key],images[key] = call,drawn
-                state = call() # this also warms up
-                rows[key] = dict(attention=attention, form=form, length=n, batch=batch,
-                                 state_bytes=state_nbytes(state.layers)/batch if state else None)
-        for key,seconds in in_turns(calls, cfg.rounds, warmup=0).items():
-            rows[key]['images_per_second'] = [images[key]/s for s in seconds.cpu]
-        record = store_measured(cfg, 'digits_speed', rows=list(rows.values()))
-    print(speed_table(record).to_string())
-    return record
+    for attention,n,batch in product(cfg.attention, cfg.lengths, cfg.batches):
+        for form,(call,drawn) in drawing_calls(cfg, attention, n, batch).items():
+            key = attention,form,n,batch
+            calls[key],images[key] = call,drawn
+            state = call() # this also warms up
+            rows[key] = dict(attention=attention, form=form, length=n, batch=batch,
+                             state_bytes=state_nbytes(state.layers)/batch if state else None)
+    for key,seconds in in_turns(calls, cfg.rounds, warmup=0).items():
+        rows[key]['images_per_second'] = [images[key]/s for s in seconds.cpu]
+    return list(rows.values())
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #27ddb0d8
 def rates(
@@ -295,7 +262,7 @@ def rates(
     return found if isinstance(found, list) else [found]
 
 def speed_table(
-    record:dict, # From `run_digits_speed`
+    record:dict, # Of `digits_speed`
 )->pd.DataFrame: # One row per attention and form, one column per length and batch
     "Images per second of processor time"
     rows = pd.DataFrame([row | dict(rate=median(rates(row))) for row in record['rows']])
@@ -303,6 +270,7 @@ def speed_table(
     return table.loc[list(record['config']['attention'])]
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #933f41b1
-digits_speed_experiment = Experiment(
-    'digits_speed', DigitsSpeedConfig, run_digits_speed,
-    'measure how many images a second each attention draws')
+digits_speed_experiment = Measuring(
+    'digits_speed', DigitsSpeedConfig, dict(rows=time_drawing),
+    'measure how many images a second each attention draws',
+    report=lambda record: {'Images per second of processor time': speed_table(record)})

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['allocators', 'linear_speed_experiment', 'LinearSpeedConfig', 'heads_first', 'linear_candidates', 'peer_attention',
-           'step', 'warm_step', 'time_lengths', 'peak_rows', 'run_linear_speed']
+           'step', 'warm_step', 'steps_at', 'time_steps', 'step_peaks', 'peer_version']
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #78dab1db
 from dataclasses import dataclass,replace
@@ -15,9 +15,8 @@ import torch
 import torch.nn.functional as F
 
 from ...attention.linear import linear_attention
-from .crossover import check_cut
-from ...runs.experiment import Experiment
-from ...runs.measure import Measurement,in_process,in_turns,peak_bytes,store_measured
+from ...runs.measure import (
+    Measurement,Measuring,both_passes,in_process,peak_rows,timed_lengths)
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #057d049a
 @dataclass
@@ -72,9 +71,8 @@ def step(
     f, # A candidate
 ): # Function without arguments
     "A forward and backward pass on random input"
-    q,k,v,g = (torch.randn(cfg.tokens//n, n, cfg.n_heads, cfg.d_head) for _ in range(4))
-    xs = [x.requires_grad_() for x in (q,k,v)]
-    return lambda: torch.autograd.grad(f(*xs), xs, g)
+    size = cfg.tokens//n,n,cfg.n_heads,cfg.d_head
+    return both_passes(f, *(torch.randn(size, requires_grad=True) for _ in range(3)))
 
 def warm_step(
     cfg:LinearSpeedConfig, # Settings
@@ -87,43 +85,31 @@ def warm_step(
     return step(cfg, n, linear_candidates(cfg, n)[name])
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #0e37da1d
-def time_lengths(
+def steps_at(cfg, n):
+    "A step of every candidate at a length"
+    return {name: step(cfg, n, f) for name,f in linear_candidates(cfg, n).items()}
+
+def time_steps(
+    cfg:LinearSpeedConfig, # Settings
+)->dict: # Allocator -> one dict per length and candidate
+    "Time all candidates under either allocator"
+    return {name: in_process(timed_lengths, 'name', steps_at, cfg, threads=cfg.threads, env=env)
+            for name,env in allocators.items()}
+
+def step_peaks(
     cfg:LinearSpeedConfig, # Settings
 )->list: # One dict per length and candidate
-    "Time all candidates in turns, at one length after the other"
-    rows = []
-    for n in cfg.lengths:
-        calls = {name: step(cfg, n, f) for name,f in linear_candidates(cfg, n).items()}
-        seconds = in_turns(calls, cfg.rounds)
-        rows += [dict(name=name, n=n) | o.record for name,o in seconds.items()]
-    return rows
-
-def peak_rows(
-    cfg:LinearSpeedConfig, # Settings
-)->list: # One dict per length and candidate; empty where memory cannot be measured
     "Peak memory of a step beyond its input, in units of one of the tensors q, k, v"
-    unit = 4*cfg.tokens*cfg.n_heads*cfg.d_head
-    rows = []
-    for n in dict.fromkeys((cfg.lengths[0],cfg.lengths[len(cfg.lengths)//2],cfg.lengths[-1])):
-        for name in linear_candidates(cfg, n):
-            found = peak_bytes(warm_step, cfg, name, n, threads=cfg.threads)
-            if found is not None: rows.append(dict(name=name, n=n, peak=found/unit))
-    return rows
+    lengths = dict.fromkeys((cfg.lengths[0],cfg.lengths[len(cfg.lengths)//2],cfg.lengths[-1]))
+    keys = [(name,n) for n in lengths for name in linear_candidates(cfg, n)]
+    return peak_rows('name n', warm_step, cfg, keys, 'peak', 4*cfg.tokens*cfg.n_heads*cfg.d_head)
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #dafed5b0
-def run_linear_speed(
-    cfg:LinearSpeedConfig, # Settings
-)->dict: # What is stored
-    "Measure time and memory, and store one JSON file"
-    cfg.check()
-    check_cut(cfg.tokens, cfg.lengths)
-    peer = version('pytorch-fast-transformers') if find_spec('fast_transformers') else None
-    times = {}
-    for name,env in allocators.items():
-        times[name] = in_process(time_lengths, cfg, threads=cfg.threads, env=env)
-    return store_measured(cfg, 'linear_speed', peer=peer, times=times, memory=peak_rows(cfg))
+def peer_version(cfg)->str: # None where it is not installed
+    "Which fast-transformers is measured"
+    return version('pytorch-fast-transformers') if find_spec('fast_transformers') else None
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #eec9705c
-linear_speed_experiment = Experiment(
-    'linear_speed', LinearSpeedConfig, run_linear_speed,
+linear_speed_experiment = Measuring(
+    'linear_speed', LinearSpeedConfig, dict(peer=peer_version, times=time_steps, memory=step_peaks),
     'measure linear attention, beside fast-transformers where it is installed')

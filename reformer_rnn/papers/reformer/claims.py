@@ -97,9 +97,8 @@ reformer_report += [
 reformer_report += [
     claim('fewer rounds, worse evaluation', 'Results, text',
           'Models trained with hashing get worse with fewer rounds at evaluation',
-          '-22.09 %', -.2209, below_zero,
-          measure=difference('lsh-4','lsh-4','accuracy.LSH-1','accuracy.LSH-8'),
-          setting='one round minus eight, trained with four'),
+          '-22.09 %', -.2209, below_zero, setting='one round minus eight, trained with four',
+          measure=difference('lsh-4','lsh-4','accuracy.LSH-1','accuracy.LSH-8')),
 ]
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #0885f9cd
@@ -107,8 +106,7 @@ reformer_report += [
     claim('full fails under hashing', table+', row Full, column LSH-8',
           'A model trained with full attention fails when it is evaluated with eight rounds of '
           'hashing',
-          '1.37 %', .0137, at_most(.1, '{:.0%}'),
-          measure=mean_of('shared_qk','accuracy.LSH-8'),
+          '1.37 %', .0137, at_most(.1, '{:.0%}'), measure=mean_of('shared_qk','accuracy.LSH-8'),
           why='The report gave keys of another length to hashed than to full attention; here '
               'both use keys of length 1.'),
     claim('more rounds are no help to full', 'Discrepancy, text',

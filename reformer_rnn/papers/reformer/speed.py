@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['reformer_speed_experiment', 'ReformerSpeedConfig', 'reformer_layers', 'only_output', 'measured', 'measure_layers',
-           'measure_depth', 'run_reformer_speed']
+           'measure_depth', 'peer_version']
 
 # %% ../../../nbs/70_papers/10_reformer/04_speed.ipynb #3954b6f2
 from dataclasses import dataclass
@@ -13,15 +13,14 @@ from importlib.util import find_spec
 
 import torch
 
-from ...core import check_int,check_writable,saved_nbytes
+from ...core import saved_nbytes
 from ...attention.layer import attention_layers
 from ...models.lm import LM
-from ...runs.experiment import Experiment
-from ...runs.measure import in_turns,quiet_machine,store_measured
+from ...runs.measure import Measurement,Measuring,timed
 
 # %% ../../../nbs/70_papers/10_reformer/04_speed.ipynb #d3f81aa6
 @dataclass
-class ReformerSpeedConfig:
+class ReformerSpeedConfig(Measurement):
     "Settings of the measurements of Reformer layers"
     lengths:tuple = (512,1024,2048,4096,8192) # Lengths of the sequences
     rounds:tuple = (1,2,4,8) # Rounds of hashing
@@ -32,7 +31,6 @@ class ReformerSpeedConfig:
     depths:tuple = (2,4,8,12) # Numbers of layers of the stacks
     depth_len:int = 1024 # Length of the sequence for the stacks, batch 1
     repeats:int = 3 # Timed calls of each candidate; the median counts
-    threads:int = 1 # Threads of PyTorch; one gives the steadiest numbers
     results:str = 'results/reformer' # Folder for the JSON file
 
 # %% ../../../nbs/70_papers/10_reformer/04_speed.ipynb #df642633
@@ -65,13 +63,14 @@ def measured(
     cfg:ReformerSpeedConfig, # Settings
     modules:dict, # Name -> layer or model
     x:torch.Tensor, # Their input
-)->dict: # Name -> processor seconds of a training step, and bytes kept for the backward pass
+)->dict: # Name -> seconds of a training step, and bytes kept for the backward pass
     "Time all modules in turns, and count what they keep"
     def forward(module): return only_output(module(x))
     calls = {name: lambda m=m: forward(m).sum().backward() for name,m in modules.items()}
-    seconds = in_turns(calls, cfg.repeats)
-    kept = {name: saved_nbytes(lambda: forward(m), m.parameters()) for name,m in modules.items()}
-    return {name: seconds[name].row | dict(kept=kept[name]) for name in modules}
+    rows = {row.pop('name'): row for row in timed('name', calls, cfg.repeats)}
+    for name,m in modules.items():
+        rows[name]['kept'] = saved_nbytes(lambda: forward(m), m.parameters())
+    return rows
 
 def measure_layers(
     cfg:ReformerSpeedConfig, # Settings
@@ -81,7 +80,7 @@ def measure_layers(
     for n in cfg.lengths:
         x = torch.randn(cfg.tokens//n, n, cfg.d_model, requires_grad=True)
         found = measured(cfg, reformer_layers(cfg, n), x)
-        rows += [dict(name=name, n=n, **row) for name,row in found.items()]
+        rows += [dict(name=name, n=n) | row for name,row in found.items()]
     return rows
 
 # %% ../../../nbs/70_papers/10_reformer/04_speed.ipynb #ff0ee053
@@ -93,29 +92,20 @@ def measure_depth(
     ids = torch.randint(0, 256, (1,cfg.depth_len))
     hashed = dict(n_hashes=2, bucket_size=cfg.bucket_size, max_len=cfg.depth_len)
     for depth in cfg.depths:
-        def model(reversible):
-            return LM(256, cfg.d_model, depth, cfg.n_heads, 'lsh', reversible=reversible, **hashed)
-        found = measured(cfg, dict(ordinary=model(False), reversible=model(True)), ids)
-        rows += [dict(kind=kind, depth=depth, **row) for kind,row in found.items()]
+        stacks = {kind: LM(256, cfg.d_model, depth, cfg.n_heads, 'lsh',
+                           reversible=kind=='reversible', **hashed)
+                  for kind in ('ordinary','reversible')}
+        found = measured(cfg, stacks, ids)
+        rows += [dict(kind=kind, depth=depth) | row for kind,row in found.items()]
     return rows
 
-# %% ../../../nbs/70_papers/10_reformer/04_speed.ipynb #6ee4b950
-def run_reformer_speed(
-    cfg:ReformerSpeedConfig, # Settings
-)->dict: # What is stored
-    "Measure layers and stacks, and store one JSON file"
-    for name in ('tokens','d_model','n_heads','bucket_size','depth_len','repeats','threads'):
-        check_int(name, getattr(cfg, name))
-    for n in cfg.lengths:
-        if cfg.tokens%check_int('length', n):
-            raise ValueError(f'{cfg.tokens} tokens a step cannot be cut into sequences of {n}')
-    check_writable(cfg.results)
-    peer = version('reformer-pytorch') if find_spec('reformer_pytorch') else None
-    with quiet_machine(cfg.threads):
-        return store_measured(cfg, 'reformer_speed', file='reformer', peer=peer,
-                              depth=measure_depth(cfg), layers=measure_layers(cfg))
+def peer_version(cfg)->str: # None where it is not installed
+    "Which reformer-pytorch is measured"
+    return version('reformer-pytorch') if find_spec('reformer_pytorch') else None
 
 # %% ../../../nbs/70_papers/10_reformer/04_speed.ipynb #8d761d27
-reformer_speed_experiment = Experiment(
-    'reformer_speed', ReformerSpeedConfig, run_reformer_speed,
-    'measure Reformer layers and stacks, beside reformer-pytorch where it is installed')
+reformer_speed_experiment = Measuring(
+    'reformer_speed', ReformerSpeedConfig,
+    dict(peer=peer_version, depth=measure_depth, layers=measure_layers),
+    'measure Reformer layers and stacks, beside reformer-pytorch where it is installed',
+    file='reformer')

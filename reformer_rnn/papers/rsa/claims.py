@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from ...runs.claim import (Claim,above_zero,at_least,at_most,below_zero,between,by_seed,
-                                     difference)
+from ...runs.claim import (
+    Claim,above_zero,at_least,at_most,below_zero,between,difference)
 from ...runs.interval import counted,over_medians,over_seeds,paired,share_of
 from ...runs.measure import ratio
 from .cost import cost_seconds
@@ -25,8 +25,8 @@ def mean_change(*settings):
     "What recurrence changes in the squared error, averaged over settings, seed by seed"
     total = {}
     for runs in settings:
-        recurrent = by_seed(runs, 'rsa-informer', 'test.mse')
-        for seed,error in by_seed(runs, 'informer', 'test.mse').items():
+        recurrent = runs.of('rsa-informer').by_seed('test.mse')
+        for seed,error in runs.of('informer').by_seed('test.mse').items():
             total[seed] = total.get(seed, 0)+recurrent[seed]-error
     return over_seeds(change/len(settings) for change in total.values())
 
@@ -39,7 +39,7 @@ def settings_won(*settings):
 def learns_sooner(runs):
     "Mean training loss of the first quarter of the updates in bits, with recurrence minus without"
     def early(name):
-        losses = by_seed(runs, name, 'steps.train_loss')
+        losses = runs.of(name).by_seed('steps.train_loss')
         return {seed: float(np.mean(own[:len(own)//4])/np.log(2)) for seed,own in losses.items()}
     return paired(early('rsa-xl'), early('xl'))
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['forecast_cost_experiment', 'ForecastCostConfig', 'cost_settings', 'cost_learner', 'update', 'time_updates',
-           'first_updates', 'cost_seconds', 'cost_table', 'run_forecast_cost']
+           'first_updates', 'cost_seconds', 'cost_table', 'measure_cost']
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #bfb10395
 from dataclasses import dataclass
@@ -15,11 +15,9 @@ import pandas as pd
 import torch
 from fastai.learner import Learner
 
-from ...core import check_int,seed_everything
-from ...runs.experiment import Experiment
+from ...core import seed_everything
 from ...runs.interval import over_rounds
-from ...runs.measure import (Measurement,in_turns,peak_bytes,quiet_machine,ratio,
-                                       store_measured)
+from ...runs.measure import Measurement,Measuring,in_turns,peak_bytes,ratio
 from .forecast import (ForecastConfig,check_forecast,fill_in,
                                               forecast_learner,forecast_model,load_forecast)
 
@@ -110,7 +108,7 @@ def cost_seconds(
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #e7d4b8c6
 def cost_table(
-    result:dict, # From `run_forecast_cost`
+    result:dict, # Of `forecast_cost`
 )->pd.DataFrame: # One row per model
     "Time and memory of the models, and ratios to the first"
     clock = 'wall' if result['config']['device'].startswith('cuda') else 'cpu'
@@ -129,13 +127,13 @@ def cost_table(
     return pd.DataFrame(rows).T
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #c0648259
-def run_forecast_cost(
+def measure_cost(
     cfg:ForecastCostConfig, # Settings
-)->dict: # What is stored
-    "Measure time and memory, and store one JSON file"
-    check_int('rounds', cfg.rounds, minimum=0)
-    for name in ('memory_updates','threads'): check_int(name, getattr(cfg, name))
-    parts = check_forecast(cost_settings(cfg))
+)->dict: # Parts of the record
+    "Measure memory, sizes and time of all models"
+    settings = cost_settings(cfg)
+    settings.check()
+    parts = check_forecast(settings)
     n = -(-len(parts.train)//cfg.bs)
     print(f'{cfg.data}, {cfg.horizon} rows ahead: {len(parts.train):,} windows, '
           f'{n} updates an epoch')
@@ -143,15 +141,13 @@ def run_forecast_cost(
     memory = {name: peak_bytes(first_updates, cfg, name, **options) for name in cfg.attention}
     sizes = {}
     for name in cfg.attention:
-        with torch.device('meta'): model = forecast_model(cost_settings(cfg), name, parts)
+        with torch.device('meta'): model = forecast_model(settings, name, parts)
         sizes[name] = sum(p.numel() for p in model.parameters())
-    with quiet_machine(cfg.threads): seconds = time_updates(cfg, parts)
-    result = store_measured(cfg, 'forecast_cost', cfg.device, epoch_updates=n, n_parameters=sizes,
-                            peak_bytes=memory, seconds=seconds)
-    print(cost_table(result).to_string())
-    return result
+    return dict(epoch_updates=n, n_parameters=sizes, peak_bytes=memory,
+                seconds=time_updates(cfg, parts))
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #ffe54f99
-forecast_cost_experiment = Experiment(
-    'forecast_cost', ForecastCostConfig, run_forecast_cost,
-    'measure time and memory of an epoch of the forecasters in the size of the papers')
+forecast_cost_experiment = Measuring(
+    'forecast_cost', ForecastCostConfig, measure_cost,
+    'measure time and memory of an epoch of the forecasters in the size of the papers',
+    report=lambda record: {'An epoch': cost_table(record)})

@@ -4,21 +4,17 @@
 
 # %% auto #0
 __all__ = ['rem_speed_experiment', 'RemSpeedConfig', 'product_candidates', 'layer_candidates', 'time_all', 'product_call',
-           'run_rem_speed', 'rem_seconds', 'rem_memory']
+           'product_peaks']
 
 # %% ../../../nbs/70_papers/30_rsa/05_speed.ipynb #9105079c
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 
 from ...attention import relative,rsa,softmax # each registers its layers
 from ...attention.layer import build_attention
 from ...attention.rem import rem_matrix,rem_mix
-from ...core import check_int,check_writable
-from ...runs.experiment import Experiment
-from ...runs.measure import (Measurement,in_turns,peak_bytes,quiet_machine,
-                                       store_measured,typical)
+from ...runs.measure import Measurement,Measuring,peak_rows,timed_lengths
 
 # %% ../../../nbs/70_papers/30_rsa/05_speed.ipynb #75ddddc6
 @dataclass
@@ -68,12 +64,9 @@ def time_all(
     cfg:RemSpeedConfig, # Settings
 )->list: # One dict per length and candidate, with the seconds of every round
     "Time all candidates in turns, at one length after the other"
-    rows = []
-    for n in cfg.lengths:
-        for what,make in (('product',product_candidates),('layer',layer_candidates)):
-            timed = in_turns(make(cfg, n), cfg.rounds)
-            rows += [dict(what=what, name=name, n=n, **o.record) for name,o in timed.items()]
-    return rows
+    kinds = dict(product=product_candidates, layer=layer_candidates)
+    return [row | dict(what=what) for what,calls in kinds.items()
+            for row in timed_lengths('name', calls, cfg)]
 
 def product_call(
     cfg:RemSpeedConfig, # Settings
@@ -85,37 +78,14 @@ def product_call(
     return product_candidates(cfg, n)[name]
 
 # %% ../../../nbs/70_papers/30_rsa/05_speed.ipynb #b9fec796
-def run_rem_speed(
+def product_peaks(
     cfg:RemSpeedConfig, # Settings
-)->dict: # What is stored
-    "Measure time and memory, and store one JSON file"
-    for name in ('n_heads','d_head','dilation','rounds'): check_int(name, getattr(cfg, name))
-    for n in cfg.lengths: check_int('length', n)
-    check_writable(cfg.results)
-    with quiet_machine(cfg.threads): times = time_all(cfg)
-    memory = []
-    for n in cfg.lengths:
-        for name in ('without the matrix','matrix'):
-            peak = peak_bytes(product_call, cfg, name, n, threads=cfg.threads)
-            if peak is not None: memory.append(dict(name=name, n=n, peak=peak/2**20))
-    return store_measured(cfg, 'rem_speed', times=times, memory=memory)
+)->list: # One dict per length and way to multiply
+    "Peak MiB of a product and its gradients"
+    keys = [(name,n) for n in cfg.lengths for name in ('without the matrix','matrix')]
+    return peak_rows('name n', product_call, cfg, keys, 'peak', 2**20)
 
 # %% ../../../nbs/70_papers/30_rsa/05_speed.ipynb #41cb057b
-rem_speed_experiment = Experiment(
-    'rem_speed', RemSpeedConfig, run_rem_speed,
+rem_speed_experiment = Measuring(
+    'rem_speed', RemSpeedConfig, dict(times=time_all, memory=product_peaks),
     'measure recurrence encoding matrices and the layers that use them')
-
-# %% ../../../nbs/70_papers/30_rsa/05_speed.ipynb #f3b09024
-def rem_seconds(
-    run:dict, # A record
-)->dict: # 'product' and 'layer' -> table of medians, one row per length
-    "Seconds of all candidates"
-    rows = [row | dict(seconds=typical(row)) for row in run['times']]
-    groups = pd.DataFrame(rows).groupby('what')
-    return {what: own.pivot(index='n', columns='name', values='seconds') for what,own in groups}
-
-def rem_memory(
-    run:dict, # A record
-)->pd.DataFrame: # One row per length
-    "Peak MiB of the products"
-    return pd.DataFrame(run['memory']).pivot(index='n', columns='name', values='peak')
