@@ -33,11 +33,10 @@ def check_int(
     maximum:int=None, # Largest allowed value; None for no limit
 )->int: # `value` as a plain int
     "Return `value` if it is an integer in range, else raise `ValueError`"
-    limit = f'an integer of at least {minimum}' + (f' and at most {maximum}' if maximum is not None
-                                                   else '')
-    ok = isinstance(value, Integral) and not isinstance(value, bool)
+    ok = type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
     if not ok or value<minimum or (maximum is not None and value>maximum):
-        raise ValueError(f'{name}={value!r}: expected {limit}')
+        limit = '' if maximum is None else f' and at most {maximum}'
+        raise ValueError(f'{name}={value!r}: expected an integer of at least {minimum}{limit}')
     return int(value)
 
 # %% ../nbs/00_core.ipynb #cce7a724
@@ -65,7 +64,8 @@ def check_qkv(
                              'positions, width)')
         if not x.is_floating_point():
             raise ValueError(f'{name} has dtype {x.dtype}: expected a floating point type')
-    if q.shape[:2]!=k.shape[:2] or k.shape[:3]!=v.shape[:3] or q.shape[-1]!=k.shape[-1]:
+    of_q,of_k,of_v = q.shape,k.shape,v.shape
+    if of_q[:2]!=of_k[:2] or of_k[:3]!=of_v[:3] or of_q[3]!=of_k[3]:
         raise ValueError(f'q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not '
                          'fit: batch and heads must '
                          'agree, k and v must have the same number of positions, q and k the same '
@@ -117,18 +117,15 @@ def trusting():
     finally: _trust.on = before
 
 # %% ../nbs/00_core.ipynb #7a4f9255
-def _transforms()->list:
-    "The transforms of `torch.func` that are at work, outermost first"
-    stack = None if torch.compiler.is_compiling() else get_interpreter_stack()
-    return [o.key() for o in stack] if stack else []
-
 def values_known(
     *tensors, # What is to be looked at
 )->bool:
     """Can numbers be looked at? Not in a graph being compiled or exported, in `vmap`, on meta, or
     where somebody has done it already"""
     if torch.compiler.is_compiling() or getattr(_trust, 'on', False): return False
-    return TransformType.Vmap not in _transforms() and not any(o.is_meta for o in tensors)
+    transforms = get_interpreter_stack()
+    if transforms and any(o.key()==TransformType.Vmap for o in transforms): return False
+    return not any(o.is_meta for o in tensors)
 
 # %% ../nbs/00_core.ipynb #2f3fdd78
 # new in PyTorch 2.7
@@ -136,8 +133,8 @@ _is_exporting = getattr(torch.compiler, 'is_exporting', torch.compiler.is_compil
 
 def in_transform()->bool:
     "Is this call inside `torch.func`, or differentiated in forward mode?"
-    return bool(_transforms()) or (forward_ad._current_level>=0
-                                   and not torch.compiler.is_compiling())
+    if torch.compiler.is_compiling(): return False
+    return bool(get_interpreter_stack()) or forward_ad._current_level>=0
 
 def ordinary_only()->bool:
     "Must a call be made of ordinary operations? While exporting, and inside a transform"

@@ -1,6 +1,5 @@
-"Every notebook is one test: all its cells run, in a process of its own."
+"Every notebook is one test: all its cells run, in a process of its own, and raise every error that they export."
 import sys
-from pathlib import Path
 
 import pytest
 from conftest import ROOT, run
@@ -10,4 +9,4 @@ NOTEBOOKS = sorted(p.relative_to(ROOT).as_posix() for p in nbglob(ROOT/'nbs', as
 
 @pytest.mark.parametrize('notebook', NOTEBOOKS)
 def test_notebook(notebook):
-    run(Path(sys.executable).with_name('nbdev_test'), '--path', notebook)
+    run(sys.executable, 'tests/raised.py', notebook)

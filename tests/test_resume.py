@@ -4,9 +4,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields, replace
 
 import pytest
+from fastai.data.core import TfmdDL
 
 from reformer_rnn.runs import train as runs_train
-from reformer_rnn.papers.gpt2.recall import seeded_base
+from reformer_rnn.papers.gpt2 import recall as gpt2_recall
 from reformer_rnn.runs.experiment import commands, find_experiment
 from reformer_rnn.runs import record
 from reformer_rnn.training.checkpoints import Stopped
@@ -45,7 +46,7 @@ def train(name, cfg, stop_after=0):
         def after_batch(self):
             super().after_batch()
             if self.training and self.learn.train_iter == stop_after: signal.raise_signal(signal.SIGTERM)
-    seeded_base.__defaults__[0].clear()  # as in a new process
+    gpt2_recall._last_base.clear()  # as in a new process
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         patch.setattr(runs_train, 'RunRecord', RunRecord)
         return find_experiment(name).run(cfg)[0]
@@ -53,6 +54,19 @@ def train(name, cfg, stop_after=0):
 def test_every_experiment_that_resumes_has_settings_here():
     able = {name for name in commands() if 'resume' in {f.name for f in fields(find_experiment(name).settings)}}
     assert able == {name.partition(',')[0] for name in TINY}
+
+def test_every_loader_that_generates_says_from_what():
+    "Else --resume would keep results of other data: all it could compare is their number."
+    for name in commands(): find_experiment(name)
+    loaders, todo = set(), [TfmdDL]
+    while todo:
+        found = todo.pop().__subclasses__()
+        todo += found
+        loaders |= {o for o in found if o.__module__.startswith('reformer_rnn.')}
+    generate = {o for o in loaders if o.__init__.__annotations__.get('dataset') in (range, 'range')}
+    assert {o.__name__ for o in generate} >= {'CopyDL', 'RecallDL', 'DrawnDL'}
+    silent = [o.__name__ for o in generate if not hasattr(o, 'made_from')]
+    assert not silent, f'{silent} generate data and have no made_from'
 
 def places(name, folder):
     "Where an experiment puts its results."

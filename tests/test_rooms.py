@@ -72,6 +72,12 @@ def test_no_cycle():
         done.add(name)
     for name in GRAPH: visit(name)
 
+def test_pictures_survive_a_full_disk():
+    "Only `save_figure` writes pictures of results."
+    rooms = 'runs', 'papers', 'exam', 'ledger'
+    writes = [name for name, path in modules() if room(name) in rooms and '.savefig(' in path.read_text()]
+    assert writes == ['runs.record'], 'use save_figure of runs.record'
+
 NOTEBOOKS = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT/'nbs').rglob('*.ipynb') if '_' != p.parent.name[0])
 
 @pytest.mark.parametrize('name', NOTEBOOKS)

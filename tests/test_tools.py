@@ -1,5 +1,5 @@
 "The tools report what they are there to report, on a small project of their own."
-import base64, io, json, re, shutil, subprocess, sys, venv
+import base64, hashlib, io, json, os, re, shutil, signal, subprocess, sys, venv, zipfile
 from pathlib import Path
 
 import pytest
@@ -202,6 +202,44 @@ def test_check_env_mends_what_a_killed_pip_leaves(site, kind):
     told, code = mend(site)
     assert code == 1 and 'small-1.0 is damaged and will be installed again' in told and said in told
     assert not (site/'small-1.0.dist-info').exists()
+    assert mend(site) == ('', 0)
+
+def small_wheel(folder, name, n_files=150):
+    "A wheel of many small modules."
+    info = f'{name}-1.0.dist-info'
+    files = {f'{name}/m{i}.py': f'value = {i}\n' for i in range(n_files)}
+    files |= {f'{info}/METADATA': f'Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n',
+              f'{info}/WHEEL': 'Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n'}
+    sha = lambda text: base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b'=').decode()
+    rows = [f'{file},sha256={sha(text)},{len(text)}' for file, text in files.items()]
+    files[f'{info}/RECORD'] = '\n'.join([*rows, f'{info}/RECORD,,', ''])
+    with zipfile.ZipFile(folder/f'{name}-1.0-py3-none-any.whl', 'w') as wheel:
+        for file, text in files.items(): wheel.writestr(file, text)
+
+def wrong_files(site, names):
+    "Files of these packages that are missing, or other than their wheels had them."
+    wanted = {f'{name}/m{i}.py': f'value = {i}\n' for name in names for i in range(150)}
+    found = {file: site/file for file in wanted}
+    return [file for file, path in found.items() if not path.is_file() or path.read_text() != wanted[file]]
+
+@pytest.mark.skipif(os.name == 'nt', reason='process groups')
+@pytest.mark.parametrize('share', (.07, .38, .64, .93))
+def test_check_env_mends_a_pip_killed_while_it_installs(site, tmp_path, share):
+    names = [f'small{i}' for i in range(8)]
+    for name in names: small_wheel(tmp_path, name)
+    python = site.parents[2]/'bin'/'python'
+    install = [sys.executable, '-m', 'pip', '--python', str(python), 'install', '-q', '--no-index', '--no-deps',
+               '--find-links', str(tmp_path), *names]
+    shutil.rmtree(site/'small-1.0.dist-info')
+    process = subprocess.Popen(install, start_new_session=True)
+    while process.poll() is None and sum(1 for _ in site.glob('small*/*.py')) < share*8*150: pass
+    assert process.poll() is None, 'pip was faster than this test'
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert wrong_files(site, names)
+    mend(site)
+    run(*install)
+    assert not wrong_files(site, names)
     assert mend(site) == ('', 0)
 
 def test_check_env_removes_remains(site):

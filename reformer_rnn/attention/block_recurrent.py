@@ -294,8 +294,10 @@ def attend(self:BlockRecurrentAttention, q, k, v, q2, state, mask):
 def follow(self:BlockRecurrentAttention, state, dtype):
     """The state in the type of the layer; its vectors are in that of the weights, also under
     autocast"""
-    return state._replace(c=state.c.to(self.cell.initial.dtype), k=state.k.to(dtype),
-                          v=state.v.to(dtype),
+    own = self.cell.initial.dtype
+    kept = [state.k,state.v] if state.memory is None else [state.k,state.v,state.memory[0]]
+    if state.c.dtype==own and all(o.dtype==dtype for o in kept): return state # nothing has changed
+    return state._replace(c=state.c.to(own), k=state.k.to(dtype), v=state.v.to(dtype),
                           memory=cast_state(state.memory, dtype))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1c28afb9

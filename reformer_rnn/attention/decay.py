@@ -111,9 +111,6 @@ def start_state(
     if not isinstance(state, torch.Tensor):
         raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
                          f'{tuple(shape)}')
-    if not isinstance(state, torch.Tensor):
-        raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
-                         f'{tuple(shape)}')
     if tuple(state.shape)!=tuple(shape):
         raise ValueError(f'the state has shape {tuple(state.shape)}: expected {tuple(shape)}, '
                          '(batch, heads, width of keys, width of values and, with normalize=True, '
@@ -143,8 +140,8 @@ def decay_attention(
     C = check_int('chunk_size', chunk_size)
     check_mask(mask, (b,h,n,n), key_only=True)
     with torch.autocast(q.device.type, enabled=False):
-        Q,K,V = (hide_padding(o, mask).to(torch.promote_types(o.dtype, torch.float32))
-                 for o in (q,k,v))
+        Q,K,V = (o.to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
+        if mask is not None: Q,K,V = (hide_padding(o, mask) for o in (Q,K,V))
         g = log_decays(decay, q.shape, Q.dtype, mask)
         if normalize: V = F.pad(V, (0,1), value=1.)
         S = None if state is None and n>1 else start_state(state, (b,h,d,V.shape[-1]), V)

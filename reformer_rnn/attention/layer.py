@@ -178,9 +178,10 @@ def forward(self:AttentionLayer,
     if mask is not None and mask.dtype!=torch.bool:
         raise ValueError(f'mask has dtype {mask.dtype}: expected torch.bool, True where attending '
                          'is allowed')
-    state = own_state(state)
+    if torch.is_grad_enabled(): state = own_state(state)
     if self.causal or (context is None and state is None):
-        out,state = self.attend(*self.project(hide_padding(x, mask)), state=state, mask=mask)
+        if mask is not None: x = hide_padding(x, mask)
+        out,state = self.attend(*self.project(x), state=state, mask=mask)
     else:
         if context is not None: state = self.prepare(context, mask)
         elif mask is not None:

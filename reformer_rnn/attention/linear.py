@@ -386,9 +386,9 @@ def map_keys(
     them"""
     real = None if mask is None else mask[:,0,0]
     # padding has features too, even that of zeros
-    fk = map_features(hide_padding(k, real), feature_map)
+    fk = map_features(k if mask is None else hide_padding(k, real), feature_map)
     v = v.to(torch.promote_types(v.dtype, torch.float32))
-    return hide_padding(fk, real),hide_padding(v, real)
+    return (fk,v) if mask is None else (hide_padding(fk, real),hide_padding(v, real))
 
 # %% ../../nbs/10_attention/02_linear.ipynb #c69b5f96
 def sum_context(
@@ -478,7 +478,7 @@ def linear_attention(
         inside = phi in (elu1,F.relu) and mask is None and q.shape[2]>1
         if inside and state is not None: check_width(state, q)
         if inside: return attend(q, k, v, state, chunk_size, phi, seen)
-        fq = map_features(hide_padding(q, None if mask is None else mask[:,0,0]), phi)
+        fq = map_features(q if mask is None else hide_padding(q, mask[:,0,0]), phi)
         (fk,fv) = map_keys(k, v, phi, mask)
         if state is not None: check_width(state, fq)
         if q.shape[2]==1: out,state = linear_step(fq, fk, fv, state, seen)

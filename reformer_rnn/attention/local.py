@@ -102,7 +102,7 @@ def local_attention(
 ):
     "Sliding-window attention, linear in the number of positions"
     first,last = check_local(q, k, v, window, bias, mask, causal, include_self, state)
-    q,k,v = (hide_padding(o, mask) for o in (q,k,v))
+    if mask is not None: q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     real = mask
     if causal:
         longer = extend_local(empty_local_state(k, v, last) if state is None else state, k, v, mask)

@@ -175,7 +175,7 @@ def bias_by_distance(self:SlidingAttention, dtype):
 def attend(self:SlidingAttention, q, k, v, state, mask):
     "Attend to the window, after bringing queries and keys to length one"
     check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-    q,k,v = (hide_padding(o, mask) for o in (q,k,v))
+    if mask is not None: q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     state = self.nothing(k, v, self.reach) if state is None else state
     mask = self.also_nothing(state, mask)
     return self.attend_window(*self.scores(q, k), v, state, mask)
@@ -276,7 +276,7 @@ def attend_blocks(self:SlidingAttention, q, k, v, state, mask):
     """Attend from scaled queries to the window; also the keys and values from the block before on,
     and which of them are real"""
     check_mask(mask, (*q.shape[:3],q.shape[2]), key_only=True)
-    q,k,v = (hide_padding(o, mask) for o in (q,k,v))
+    if mask is not None: q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     start = state.k.shape[2]-self.reach
     k,v,real = extend_local(state, k, v, mask)
     seen = None if real is None else real[:,start:]

@@ -44,7 +44,8 @@ def extend_state(
     if state is None: return KVState(k, v, mask)
     state = cast_state(state, k.dtype)
     for name,old,new in (('keys',state.k,k),('values',state.v,v)):
-        if old.shape[:2]+old.shape[3:]!=new.shape[:2]+new.shape[3:]:
+        there,here = old.shape,new.shape
+        if there[:2]!=here[:2] or there[3:]!=here[3:]:
             raise ValueError(f'the state holds {name} of shape {tuple(old.shape)}, the new ones '
                              f'have {tuple(new.shape)}: '
                              'batch, heads and width must agree')
@@ -178,7 +179,7 @@ def shared_qk_attention(
         return softmax_attention(qk, unit_keys(hide_padding(k, mask)), v, mask=mask, scale=scale,
                                  state=state)
     check_qkv(qk, qk, v)
-    qk,v = (hide_padding(o, mask) for o in (qk,v))
+    if mask is not None: qk,v = (hide_padding(o, mask) for o in (qk,v))
     k = unit_keys(qk)
     if causal and state is None and mask is None:
         out = sdpa(qk[:,:,1:], k[:,:,:-1], v[:,:,:-1], is_causal=True, scale=scale)

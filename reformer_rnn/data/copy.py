@@ -136,6 +136,7 @@ def _varied_strings(seed, stream, first, n, shortest, longest, N):
 # %% ../../nbs/40_data/01_copy.ipynb #06a61dfe
 class CopyDL(TfmdDL):
     "Generate the copy task batch by batch"
+    settings = 'length','vocab_sz','varied','seed','fixed' # these decide about the sequences
     def __init__(self,
         dataset:range, # Item numbers, without gaps
         length:int, # Total length of a sequence
@@ -196,8 +197,18 @@ def after_iter(self:CopyDL):
 @patch
 def new(self:CopyDL, dataset=None, cls=None, **kwargs):
     "Copy the loader with some arguments changed"
-    own = {k: getattr(self, k) for k in ('length','vocab_sz','varied','seed','fixed','epoch')}
+    own = {k: getattr(self, k) for k in (*self.settings,'epoch')}
     return super(CopyDL, self).new(dataset, cls, **merge(own, kwargs))
+
+@patch
+def made_from(self:CopyDL,
+    n:int, # How many sequences to show
+)->tuple:
+    "What all sequences follow from, and the first of them, should the way to make them change"
+    epoch,self.epoch = self.epoch,0
+    first = self.sequences(0, n)
+    self.epoch = epoch
+    return *((o,getattr(self, o)) for o in self.settings),first
 
 # %% ../../nbs/40_data/01_copy.ipynb #f70825f5
 def copy_dls(

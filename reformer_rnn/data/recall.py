@@ -38,6 +38,7 @@ def recall_batch(
 # %% ../../nbs/40_data/09_recall.ipynb #e2b883f7
 class RecallDL(TfmdDL):
     "Generate the recall task batch by batch, in every epoch at the next length"
+    settings = 'lengths','seed','fixed' # these decide about the sequences
     def __init__(self,
         dataset:range, # Item numbers, without gaps
         lengths:tuple=(64,), # Tokens of a sequence, epoch by epoch; the last one stays
@@ -93,5 +94,15 @@ def after_iter(self:RecallDL):
 @patch
 def new(self:RecallDL, dataset=None, cls=None, **kwargs):
     "Copy the loader with some arguments changed"
-    own = {k: getattr(self, k) for k in ('lengths','seed','fixed','epoch')}
+    own = {k: getattr(self, k) for k in (*self.settings,'epoch')}
     return super(RecallDL, self).new(dataset, cls, **merge(own, kwargs))
+
+@patch
+def made_from(self:RecallDL,
+    n:int, # How many sequences to show
+)->tuple:
+    "What all sequences follow from, and the first of them, should the way to make them change"
+    epoch,self.epoch = self.epoch,0
+    first = self.batch(0, n)
+    self.epoch = epoch
+    return *((o,getattr(self, o)) for o in self.settings),first

@@ -18,11 +18,13 @@ from urllib.request import getproxies
 import torch
 from fastcore.basics import patch
 from torch import nn
+from torch.nn.attention import SDPBackend,sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
 from ..attention.sliding import check_rows
 from ..core import (
-    check_choice,check_folder,check_int,whole_folder,write_json)
+    cast_state,check_choice,check_folder,check_int,in_transform,own_state,values_known,
+    whole_folder,write_json)
 from ..pretrained import Kind,Pretrained,kinds
 from ..data.documents import ByteVocab
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
@@ -343,7 +345,9 @@ def pass_window(self:RecurrentGPT2,
         raise ValueError('the base has gradient checkpointing on, which would compute its blocks '
                          'again without the memory: switch it off, and use checkpoint=True')
     ctx = rec.start(state, t.h, lengths)
-    with self.attached(ctx):
+    # only this way has derivatives in forward mode
+    ordinary = sdpa_kernel(SDPBackend.MATH) if in_transform() else nullcontext()
+    with self.attached(ctx), ordinary:
         out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache,
                 use_cache=not write)
     logits = self.base.lm_head(rec.text(ctx, out.last_hidden_state, ids.shape[1]))
@@ -358,7 +362,10 @@ def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
     if ids.ndim!=2 or 0 in ids.shape or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
                          'integers (batch, positions), at least one of each')
-    if not torch.compiler.is_compiling():
+    if self.rec.n_tokens and in_transform() and not values_known(ids):
+        raise ValueError(f'kind={self.kind!r} cannot run in torch.func.vmap: the package '
+                         'transformers looks at the values of its mask; make one batch of all rows')
+    if values_known(ids):
         low,high = ids.aminmax()
         if low<0 or high>=self.vocab_sz:
             raise ValueError(f'ids lie between {int(low)} and {int(high)}: expected 0 to '
@@ -368,6 +375,12 @@ def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=ids.shape):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected '
                          f'torch.bool of shape {tuple(ids.shape)}, False at padding')
+
+@patch
+def begin(self:RecurrentGPT2, state, reset):
+    "The state at the start of a call: fit to be trained on, and in the type of the memory"
+    p = next(self.rec.parameters(), self.base.lm_head.weight)
+    return restart(own_state(cast_state(state, p.dtype)), reset)
 
 def _real_first(ids, mask):
     """The real tokens of every row before its padding, how many these are, and how to move back
@@ -391,7 +404,7 @@ def step(self:RecurrentGPT2,
         raise ValueError(f'ids have {ids.shape[1]} positions: expected at most a window of '
                          f'{self.window}; `read` cuts longer ones into windows')
     ids,lengths,back = _real_first(ids, mask)
-    logits,state,_ = self.pass_window(ids, restart(state, reset), lengths=lengths)
+    logits,state,_ = self.pass_window(ids, self.begin(state, reset), lengths=lengths)
     return back(logits),state
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #cbb0e519
@@ -403,11 +416,12 @@ def read(self:RecurrentGPT2,
     mask:torch.Tensor=None, # (b, n) boolean, False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
     "Read window by window, continuing from `state`"
-    ids = ids.as_subclass(torch.Tensor)
-    outs = [] # fastai's own tensors would spread into the state
+    outs = []
+    # fastai's own tensors would spread into the state
+    if not torch.compiler.is_compiling(): ids = ids.as_subclass(torch.Tensor)
     self.check(ids, state, reset, mask)
     ids,lengths,back = _real_first(ids, mask)
-    state = restart(state, reset)
+    state = self.begin(state, reset)
     again = self.checkpoint and torch.is_grad_enabled()
     for i,window in enumerate(ids.split(self.window, 1)):
         real = None if lengths is None else (lengths-i*self.window).clamp(0, window.shape[1])

@@ -107,10 +107,6 @@ def check(self:Retrofit,
     if tuple(state.memory.shape)!=expected:
         raise ValueError(f'the state has a memory of shape {tuple(state.memory.shape)}: expected '
                          f'{expected}; it comes from a model of other sizes')
-    p = next(self.parameters(), None)
-    if state.memory.numel() and state.memory.dtype!=p.dtype:
-        raise ValueError(f'the state has a memory of {state.memory.dtype}, and the model computes '
-                         f'it in {p.dtype}: convert one of them')
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #16e70470
 @patch

@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from .interval import SHARE,Measured,over_seeds,paired
+from .record import save_figure
 
 # %% ../../nbs/60_runs/05_read.ipynb #877772fe
 def number(
@@ -404,10 +405,7 @@ def save_curves(runs, metric, by, path):
                   for run,leaves in zip(runs, runs.flats)])
     ax = named.plot(metric if measured else 'steps.train_loss', by='group')
     ax.legend(fontsize=8)
-    try: ax.figure.savefig(path, dpi=100)
-    except OSError as e:
-        raise ValueError(f'cannot write {path} ({e.strerror}): choose another file') from e
-    finally: plt.close()
+    save_figure(ax.figure, path)
 
 # %% ../../nbs/60_runs/05_read.ipynb #b7dff79d
 def run_results(

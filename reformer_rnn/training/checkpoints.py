@@ -150,16 +150,17 @@ def _update(sha, o):
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #c4e34d94
 def data_fingerprint(
-    dl, # A loader with an indexed data set
+    dl, # A loader with an indexed data set, or one that says what its data are `made_from`
     n:int=64, # How many items to look at in a data set that has more, evenly spread over it
 )->str: # 16 hexadecimal digits
-    "A checksum of the data that a loader reads"
+    "A checksum of the data that a loader reads, or of what it makes them from"
     data,sha = dl.dataset,hashlib.sha256()
-    if isinstance(data, range) or len(data)<=n: n = len(data)
+    n = min(n, len(data))
     sha.update(str(len(data)).encode())
     # items may be drawn at random
     state = random.getstate(),np.random.get_state(),torch.get_rng_state()
-    for i in range(n if not isinstance(data, range) else 0): _update(sha, data[i*len(data)//n])
+    if hasattr(dl, 'made_from'): _update(sha, (type(dl).__qualname__,dl.made_from(n)))
+    else: _update(sha, [data[i*len(data)//n] for i in range(n)])
     random.setstate(state[0]); np.random.set_state(state[1]); torch.set_rng_state(state[2])
     return sha.hexdigest()[:16]
 

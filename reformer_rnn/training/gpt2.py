@@ -100,6 +100,15 @@ def create_item(self:DrawnDL, i):
     "Draw one row, and nothing from the generator"
     with torch.random.fork_rng(devices=[]): return tuple(o[0] for o in self.draw(1))
 
+@patch
+def made_from(self:DrawnDL,
+    n:int, # How many rows to show
+)->tuple:
+    "Rows that are drawn at seed 0; the function itself cannot be compared"
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        return self.draw(n)
+
 # %% ../../nbs/50_training/12_gpt2.ipynb #887c0a2c
 class TorchCycle(Callback):
     "Learning rate and momentum of PyTorch's `OneCycleLR`, in place of those of `fit_one_cycle`"

@@ -29,7 +29,7 @@ class BFloat16(TemporaryChange):
                                                 dtype=torch.bfloat16))
 
     def after_pred(self):
-        "Raise it again for the loss"
+        "Go back to 32 bits for the loss"
         self.stack.close()
         self.learn.pred = self.pred.float()
 
