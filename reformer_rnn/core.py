@@ -198,7 +198,9 @@ def map_state(
 # %% ../nbs/00_core.ipynb #1b649d44
 def detach_state(state):
     "Cut every tensor of `state` from the autograd graph; one that is in none stays what it is"
-    return map_state(lambda t: t.detach() if t.requires_grad or t.is_inference() else t, state)
+    inside = in_transform() # where `requires_grad` does not tell whether there are tangents
+    def cut(t): return t.detach() if inside or t.requires_grad or t.is_inference() else t
+    return map_state(cut, state)
 
 def select_state(
     state, # State of a batch
