@@ -19,7 +19,7 @@ NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behi
 WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
 # Lines of a cell from which on its code is folded, unless it says `#| code-fold: false`: what stands aside of the
 # text, other code, and definitions.
-ASIDE, LONG, WHOLE = 6, 14, 20
+ASIDE, LONG, WHOLE = 4, 12, 18
 TEST = re.compile(r'^\s*(?:with )?(?:assert\b|test_\w+\(|pytest\.raises)', re.M)
 REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
