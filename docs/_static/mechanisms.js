@@ -121,8 +121,9 @@ const mechanisms = {
         faint: j !== i && !seen[i][rule].includes(j), wall: rule === 'chunk' && place > 0 && place%m === 0, title: `position ${j + 1}, bucket ${now[j]}`}));
       view(
         html('div', {class: 'mechanism-part'}, circle, html('p', {}, 'Each point has the colour of the direction it is nearest to.')),
-        strip(row('chunk'), `Rule of chunks: sorted by bucket, cut into chunks of ${m}. Full colour: what position ${i + 1} sees.`),
-        strip(row('band'), `Rule of the band: the last ${m - 1} earlier positions of the own bucket.`),
+        html('div', {class: 'mechanism-side'},
+          strip(row('chunk'), `Rule of chunks: sorted by bucket, cut into chunks of ${m}. Full colour: what position ${i + 1} sees.`),
+          strip(row('band'), `Rule of the band: the last ${m - 1} earlier positions of the own bucket.`)),
         numbers([[`${i + 1} sees, by chunks`, seen[i].chunk.map(j => j + 1).join(', ') || 'nothing', 'chunk'], [`${i + 1} sees, by the band`, seen[i].band.map(j => j + 1).join(', ') || 'nothing', 'band'],
           ['views that the last point has changed, by chunks', String(moved('chunk')), 'moved-chunk'], ['views that the last point has changed, by the band', String(moved('band')), 'moved-band'],
           ['buckets', now.join(' '), 'buckets']]));
