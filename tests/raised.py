@@ -1,10 +1,13 @@
 """Run a notebook as `nbdev_test` does, and require that its own tests raise every error that its exported code has.
 
-Two things are looked at. Every `raise` of an exported cell has to be reached. And every function that speaks of an
+Two things are looked at. Every `raise` of an exported cell has to be reached, there or in the module that the notebook
+writes, which other modules bring along. And every function that speaks of an
 error in its docstring or its docments has to be left by one, wherever that comes from.
 """
-import ast, os, re, sys
+import ast, builtins, os, re, sys
 from functools import wraps
+from importlib.machinery import SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -46,6 +49,22 @@ class Marker(ast.NodeTransformer):
         note = ast.parse(f'_reached_({name!r})').body[0]
         for o in ast.walk(note): ast.copy_location(o, node)
         return [note, node]
+
+def marked(tree): return ast.fix_missing_locations(Marker().visit(tree))
+
+class OwnModule(SourceFileLoader):
+    "Imports the module of a notebook with notes; as a finder, knows no other module."
+    @classmethod
+    def of(cls, notebook):
+        from execnb.nbio import read_nb
+        found = re.search(r'^#\| default_exp (\S+)', '\n'.join(cell.source for cell in read_nb(notebook).cells), re.M)
+        name = f'reformer_rnn.{found[1]}' if found else ''
+        return cls(name, str(Path(*name.split('.')).with_suffix('.py').resolve()) if found else '')
+
+    def find_spec(self, name, path=None, target=None):
+        return spec_from_file_location(name, self.path, loader=self) if name == self.name else None
+
+    def get_code(self, fullname): return compile(marked(ast.parse(self.get_data(self.path))), self.path, 'exec')
 
 class Notes:
     "What has been reached, in a file, for processes that a notebook forks."
@@ -102,15 +121,16 @@ def missing(notebook):
     from IPython.core.interactiveshell import InteractiveShell
     from nbdev.test import nbdev_test
     class Marked:
-        def visit(self, node): return ast.fix_missing_locations(Marker().visit(node))
+        def visit(self, node): return marked(node)
     with TemporaryDirectory() as folder:
         notes = Notes(os.path.join(folder, 'notes'))
         started = InteractiveShell.__init__
         def start(shell, *args, **kwargs):
             started(shell, *args, **kwargs)
             shell.ast_transformers.append(Marked())
-            shell.user_ns['_reached_'] = notes.reached
         InteractiveShell.__init__ = start
+        builtins._reached_ = notes.reached
+        sys.meta_path.insert(0, OwnModule.of(notebook))
         fastcore.test.test_fail = notes.watched(fastcore.test.test_fail)
         nbdev_test(path=notebook, n_workers=0)
         found = notes.names()

@@ -166,8 +166,6 @@ def prepare_state_tracking(
     check_choice('task', cfg.task, TASKS)
     for name in ('epoch_steps','bs','n_valid'): check_int(name, getattr(cfg, name))
     for n in (cfg.length,*cfg.unseen): state_tracking_dl(cfg, n, 1, 0).one_batch()
-    if not cfg.clip>=0:
-        raise ValueError(f'clip={cfg.clip}: expected a norm above 0, or 0 for no clipping')
     return replace(cfg, results=f'{cfg.results}/{cfg.task}')
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #2b890ffc
