@@ -1,5 +1,5 @@
 "The documentation site: in step with the notebooks, whole in a real browser, and refused when a notebook is at fault."
-import ast, importlib, inspect, json, math, os, re, shutil, sys, threading
+import ast, dataclasses, importlib, inspect, json, math, os, re, shutil, sys, threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -62,6 +62,7 @@ def taken(o):
 def same_default(source, value, module):
     if source is None or value is inspect.Parameter.empty: return source is None and value is inspect.Parameter.empty
     made = eval(source, vars(module))
+    if isinstance(made, dataclasses.Field): return repr(value) == '<factory>'  # as dataclasses show it
     if made is value or repr(made) == repr(value): return True
     return inspect.isfunction(made) and made.__code__.co_code == value.__code__.co_code
 
