@@ -8,11 +8,9 @@ __all__ = ['RECALL_NOISE', 'RECALL_VALUES', 'RECALL_KEY', 'RECALL_QUERY', 'recal
 # %% ../../nbs/40_data/09_recall.ipynb #54e37ec5
 import numpy as np
 import torch
-from fastai.data.core import TfmdDL
-from fastcore.basics import chunked,merge,patch
 
 from ..core import check_int
-from .copy import IGNORE
+from .copy import GeneratedDL,IGNORE
 
 # %% ../../nbs/40_data/09_recall.ipynb #d3876f26
 RECALL_NOISE = 8 # Number of noise symbols, 0 to 7
@@ -36,7 +34,7 @@ def recall_batch(
     return x,y
 
 # %% ../../nbs/40_data/09_recall.ipynb #e2b883f7
-class RecallDL(TfmdDL):
+class RecallDL(GeneratedDL):
     "Generate the recall task batch by batch, in every epoch at the next length"
     settings = 'lengths','seed','fixed' # these decide about the sequences
     def __init__(self,
@@ -73,36 +71,3 @@ class RecallDL(TfmdDL):
     )->tuple: # Input and target
         "Sequences of the task; a subclass draws those of another one"
         return recall_batch(n_items, length, generator)
-
-# %% ../../nbs/40_data/09_recall.ipynb #bf2686b3
-@patch
-def create_batches(self:RecallDL, samps):
-    "Generate one batch for every `bs` item numbers"
-    for idxs in chunked(samps, self.bs, self.drop_last):
-        yield self.batch(self.dataset[idxs[0]], len(idxs))
-
-@patch
-def create_item(self:RecallDL, i):
-    "Generate one item"
-    return tuple(o[0] for o in self.batch(self.dataset[i or 0], 1))
-
-@patch
-def after_iter(self:RecallDL):
-    "Count a complete pass"
-    self.epoch += 1
-
-@patch
-def new(self:RecallDL, dataset=None, cls=None, **kwargs):
-    "Copy the loader with some arguments changed"
-    own = {k: getattr(self, k) for k in (*self.settings,'epoch')}
-    return super(RecallDL, self).new(dataset, cls, **merge(own, kwargs))
-
-@patch
-def made_from(self:RecallDL,
-    n:int, # How many sequences to show
-)->tuple:
-    "What all sequences follow from, and the first of them, should the way to make them change"
-    epoch,self.epoch = self.epoch,0
-    first = self.batch(0, n)
-    self.epoch = epoch
-    return *((o,getattr(self, o)) for o in self.settings),first

@@ -83,20 +83,14 @@ def last_writes(
 class ParityDL(RecallDL):
     "Generate the parity task batch by batch"
     n_symbols = 2
-    def draw(self, n_items, length, generator):
-        "Sequences of this task"
-        return parity_batch(n_items, length, generator)
+    draw = staticmethod(parity_batch)
 
 class PermutationsDL(RecallDL):
     "Generate products of permutations batch by batch"
     n_symbols = 6
-    def draw(self, n_items, length, generator):
-        "Sequences of this task"
-        return permutations_batch(n_items, length, generator)
+    draw = staticmethod(permutations_batch)
 
 class ReassignedDL(RecallDL):
     "Generate reassigned keys batch by batch"
     n_symbols = N_WRITES+N_KEYS
-    def draw(self, n_items, length, generator):
-        "Sequences of this task"
-        return reassigned_batch(n_items, length, generator)
+    draw = staticmethod(reassigned_batch)
