@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['ForecastErrors', 'baseline_styles', 'Windows', 'forecast_windows', 'ForecastDL', 'forecast_dls', 'evaluate_forecast',
-           'repeat_last', 'training_mean', 'repeat_season', 'window_gram', 'fit_linear', 'baselines', 'forecast_floors',
-           'date_axis', 'show_window', 'window_example', 'draw_example']
+           'repeat_last', 'training_mean', 'repeat_season', 'window_gram', 'linear_weights', 'fit_linear', 'baselines',
+           'forecast_floors', 'date_axis', 'show_window', 'window_example', 'draw_example']
 
 # %% ../../nbs/40_data/06_forecast.ipynb #1ba5f620
 from collections import namedtuple
@@ -227,23 +227,33 @@ def window_gram(
     return G,torch.stack([z[:,j:j+N].sum(1) for j in range(L)], 1)
 
 # %% ../../nbs/40_data/06_forecast.ipynb #42e05394
-def fit_linear(
+def linear_weights(
     windows:Windows, # Training windows
     per_variable:bool=False, # A map for every column, or one for all?
     # Directions of the input with a variance below this share of the largest are left out
     rtol:float=1e-10,
-): # `predict(x, ...)`
-    "Fit the best linear map from the observed to the future rows of a column"
+)->tuple: # Weights (1 or c, seq_len, horizon) and what is added, (1 or c, horizon); float64
+    "The best linear map from the observed to the future rows of a column"
     G,s = window_gram(windows.values, windows.seq_len+windows.horizon)
     N,L = len(windows),windows.seq_len
     if not per_variable: G,s,N = G.sum(0, keepdim=True),s.sum(0, keepdim=True),N*len(G)
     m = s/N
     C = G/N - m[:,:,None]*m[:,None]
-    W = torch.linalg.pinv(C[:,:L,:L], rtol=rtol, hermitian=True) @ C[:,:L,L:]  # (1 or c, L, H)
-    bias = m[:,L:] - (m[:,None,:L] @ W)[:,0]
-    return _baseline(windows, lambda x: (x.transpose(1,
-                                                     2).unsqueeze(2) @ W.to(x) + bias.to(x)[:,
-                                                             None]).squeeze(2).transpose(1,2))
+    W = torch.linalg.pinv(C[:,:L,:L], rtol=rtol, hermitian=True) @ C[:,:L,L:]
+    return W,m[:,L:] - (m[:,None,:L] @ W)[:,0]
+
+def fit_linear(
+    windows:Windows, # Training windows
+    per_variable:bool=False, # As for `linear_weights`
+    rtol:float=1e-10, # As for `linear_weights`
+): # `predict(x, ...)`
+    "Forecast by the best linear map"
+    W,bias = linear_weights(windows, per_variable, rtol)
+    def forecast(x):
+        columns = x.transpose(1,2).unsqueeze(2) # (b, c, 1, seq_len)
+        return (columns @ W.to(x) + bias.to(x)[:,None]).squeeze(2).transpose(1,2)
+    return _baseline(windows, forecast)
+
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c36e3ba5
 def baselines(
