@@ -121,7 +121,8 @@ def test_pictures_of_runs(tmp_path):
     path = tmp_path/'claims.json'
     path.write_text(json.dumps([row]))
     table = ('<table class="x"><thead><tr><th>claim and place</th><th>here</th><th>verdict</th></tr></thead><tbody>'
-             '<tr><td><strong>a claim</strong>: b</td><td>5</td><td><strong>undecided</strong></td></tr></tbody></table>')
+             '<tr><td><strong>a claim</strong>: b</td><td>5</td><td><strong>undecided</strong></td></tr>'
+             '</tbody></table>')
     page = tmp_path/'a.html'
     page.write_text(table)
     html.finish(tmp_path, runs.read_rows(path))

@@ -108,6 +108,7 @@ def by_chance(
     left = sum((row['source'],row['name']) in kept for row in decided)
     return dict(tested=len(ps), decided=len(decided), chance=.05*len(ps), left=left)
 
+# %% ../../nbs/90_ledger/01_ledger.ipynb #1bae7db4
 def corrected(
     rows:list, # From `ledger`
 )->dict: # Family -> rows with a number, names decided, names that fall
@@ -167,6 +168,7 @@ def ours_with_setting(claim, row)->str:
     effect = f'; {text}' if (text := effect_text(claim, row)) else ''
     return f'{ours_text(claim, row)}{n}{setting}{effect}'
 
+# %% ../../nbs/90_ledger/01_ledger.ipynb #1ad49c3d
 def markdown_row(claim, row)->str:
     "A row of the table of one document"
     def cell(text): return text.replace('%', ' %').replace('  %', ' %').replace('|', '/')
@@ -218,6 +220,7 @@ def row_text(row)->str:
     if row is None: return 'not there'
     return f'{row["verdict"]} ({row["value"]} [{row["low"]}, {row["high"]}], n={row["n"]})'
 
+# %% ../../nbs/90_ledger/01_ledger.ipynb #bfe5f3ee
 def same_row(a, b)->bool:
     "Do two rows say the same, but for rounding?"
     same = 'verdict','n','results','region','claimed','family'

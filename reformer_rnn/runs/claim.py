@@ -62,6 +62,7 @@ def mean_of(
         return over_seeds(own.by_seed(path).values(), bounds_of(path))
     return measure
 
+# %% ../../nbs/60_runs/07_claim.ipynb #5dbdc702
 def difference(
     attention:str, # Name of one model
     other:str, # Name of the other
@@ -77,6 +78,7 @@ def difference(
         return ours.minus(theirs, path, other_path)
     return measure
 
+# %% ../../nbs/60_runs/07_claim.ipynb #91060956
 def pooled(
     measure, # A measure of one folder
 ): # Measure of several, with equal settings

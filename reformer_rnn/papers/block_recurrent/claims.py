@@ -41,6 +41,7 @@ def growth(kind):
     place = f'{FIRST}, {kind}','largest/smallest'
     return lambda runs: over_rounds(length_table(run).loc[place] for run in runs)
 
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #22a16fc8
 @lru_cache(None)
 def paper_model(row, vocab_sz=256):
     "A row of tables 1 and 2 at the size of the paper, without memory for its weights"
@@ -53,6 +54,7 @@ def millions(row):
         return counted(sum(p.numel() for p in paper_model(row).parameters())/1e6)
     return measure
 
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #64c49bd0
 def parameter_ratio(row=FIRST, other=OTHER):
     "Measure: parameters of one row divided by those of another, at the size of the paper"
     return lambda: counted(millions(row)().value/millions(other)().value)
@@ -177,6 +179,10 @@ memory_claims = [
         measure=recalled('fixed:skip', length='512'),
         smaller='2 layers, 8 states, one symbol',
         setting='recall over 512 tokens, which training has not seen; chance is 12.5 %'),
+]
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #4f652371
+memory_claims += [
     remembers('and beyond the training lengths', 'Section 3.1',
         'The receptive field of recurrence has no end, at least in theory, and so reaches beyond '
         'the lengths of training', 'in theory',
@@ -230,6 +236,10 @@ speed_claims += [
         'considerably', None, at_least(1.1),
         measure=step_ratio('Memorizing:32k', 'Feedback:fixed:skip'),
         setting='step of Memorizing:32k over Feedback:fixed:skip'),
+]
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #bdbad2f3
+speed_claims += [
     timed('linear in the length', 'Abstract', 'Training time is linear in the length',
         'linear', 1., at_most(1.25),
         measure=growth('training'),
@@ -319,6 +329,8 @@ six_gates = ('reformer_rnn doclm pg19 --attention Rec:fixed:skip Rec:fixed:singl
              'Rec:fixed:dual Rec:lstm:skip Rec:lstm:single Rec:lstm:dual '
              '--seeds 0 1 2 --tokens 1500000')
 untested = partial(Claim, BRT, why='No such models were trained.')
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #2d26f84e
 on_recall = 'reformer_rnn recall --attention fixed:skip --seeds 0 1 2 3 4'
 open_claims = [
     untested('too many states are unstable', 'Section 4.5',
@@ -336,6 +348,10 @@ open_claims = [
     untested('the LSTM gate lags behind everywhere', 'Section 4.3',
         'In all experiments the LSTM gate is behind the fixed gate', '', hours=5.,
         command=six_gates),
+]
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #1856652a
+open_claims += [
     untested('one recurrent layer is enough', 'Section 4.5',
         'Two recurrent layers side by side are no better than one', hours=1.5,
         why='The experiments here take one recurrent layer.'),
@@ -348,6 +364,10 @@ open_claims = [
     untested('normalised keys are stable', 'Section 3.3',
         'Normalised queries and keys make training more stable', hours=.5,
         why='Here they are always normalised in this model.'),
+]
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #859d03e9
+open_claims += [
     untested('Adafactor needs this start', 'Section 3.5',
         'Under Adafactor biases that start at 0 stay small, and at 1 the states are ignored',
         hours=1., why='All runs here use Adam.'),

@@ -158,6 +158,10 @@ other_claims = [
         region=between(1, 4), measure=more_gigabytes, form='{:.3f} GB',
         setting='kept for the backward pass of 8 windows, with glr minus without',
         why='It names neither a model nor a batch; a state here has some kilobytes.'),
+]
+
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #f9e0c895
+other_claims += [
     Claim(
         THESIS, 'recurrence in an XLNet', 'Abstract; section 10.1.3',
         'The architecture to be changed is also called XLNet, which has a recurrence of its own',
@@ -168,6 +172,10 @@ other_claims = [
         'Models with recurrent connections are more robust to stretched and compressed input '
         'than models without', hours=.5,
         why='A recall task with warped time has to be written first.'),
+]
+
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6018f7bb
+other_claims += [
     Claim(
         THESIS, 'accuracy, F1 and AUC', 'Section 10.1.5',
         'Recurrence improves accuracy, precision, recall, F1 and the area under the curve',

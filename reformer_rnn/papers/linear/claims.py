@@ -46,6 +46,7 @@ def slower_to_99(attention, other):
     "Measure: updates to 99 %, one model minus another"
     return difference(attention, other, 'updates_to_99')
 
+# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #4e8a4f47
 def loss_spread(attention, other):
     "Measure: logarithm of the variance of the final loss over seeds, minus that of another model"
     def measure(runs):
@@ -58,6 +59,7 @@ def loss_spread(attention, other):
         return Drawn(*map(float, np.log10(ends)), len(losses[0]))
     return measure
 
+# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #1da5fbd3
 def memory_growth(name):
     "Measure: peak memory at 1,024 positions over 64, with the number of tokens held fixed"
     def measure(runs):
@@ -186,6 +188,7 @@ def printed_doubling():
     linear = np.array([linear for _,linear in printed.values()])
     return counted(float(abs(linear[1:]/linear[:-1]-2).max()))
 
+# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #f9345c6a
 on_paper = partial(Claim, LINEAR, notebook='70_papers/20_linear/09_claims')
 linear_claims += [
     on_paper('3,149 follows from the table', 'Result 3',

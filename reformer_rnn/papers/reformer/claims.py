@@ -39,6 +39,7 @@ def sudden(attention):
         return (last-first+1)/len(losses)
     return lambda runs: over_seeds(map(share, runs.of(attention)))
 
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #0f9e6c72
 def row(rows, **where):
     "The row of a benchmark that has these values"
     return next(o for o in rows if where.items()<=o.items())
@@ -141,6 +142,10 @@ reformer_report += [
           'none', None, at_most(.5, '{:.0%}'),
           measure=pooled(never_falls('shared_qk')),
           setting='share of seeds whose accuracy never falls from one round to two, four, eight'),
+]
+
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #9cce60d6
+reformer_report += [
     claim('hashed models work under full', 'Discrepancy, item 2',
           'Models trained with hashing and evaluated with full attention do much better than in '
           'the paper, where they are at chance',
@@ -182,6 +187,7 @@ kitaev = { # Table 2 of Kitaev et al. 2020
 told = {('shared_qk','full'),('shared_qk','LSH-8'),('lsh-4','LSH-4'),('lsh-2','LSH-2'),
         ('lsh-4','full'),('lsh-2','full'),('lsh-1','LSH-1')} # Cells with a claim of their own
 
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #0f6ca3e5
 def within_five(x):
     "Within five points of a share, on the sides where there are so many"
     if x<.05: return at_most(x+.05, '{:.1%}')
@@ -200,7 +206,7 @@ def cell_claim(attention, form):
 reformer_report += [cell_claim(attention, form) for attention in printed for form in forms
                     if (attention,form) not in told]
 
-# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #0f6ca3e5
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #1a8ef5a2
 def table_distance():
     "Mean distance of the two tables without the diagonal, transposed minus as printed, in points"
     same = [0,2,3,4] # evaluated as it was trained
@@ -209,6 +215,7 @@ def table_distance():
     plain,turned = (abs(ours-other)[beside].mean() for other in (theirs,theirs.T))
     return counted(turned-plain)
 
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #7343fc73
 reformer_report += [
     Claim(REPORT, 'rows and columns are switched', 'Discrepancy, last explanation',
           "The paper's table may have its rows and columns switched", '', region=below_zero,
@@ -224,6 +231,10 @@ reformer_report += [
           'The same with shared queries and keys, where it is not always so',
           'not always', None, at_most(.1, '{:.0%}'), results='copy', measure=sudden('shared_qk'),
           setting='share of the training between nine tenths and one tenth of the loss of chance'),
+]
+
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #bc0e0860
+reformer_report += [
     Claim(REPORT, 'the rate decides with one round', 'Training dynamics, learning rate',
           'With one round of hashing a rate of 1e-3 learns, and one of 1e-4 does not', '',
           why='Only 1e-3 and 2e-3 were run.', hours=.7,

@@ -51,6 +51,7 @@ def learns_sooner(runs):
         return {seed: float(np.mean(own[:len(own)//4])/np.log(2)) for seed,own in losses.items()}
     return paired(early('rsa-xl'), early('xl'))
 
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #9355655e
 def held_out(runs, name):
     "Seed -> bits of one model on validation and test parts together, which are of one size"
     test = runs.of(name).by_seed('bits_test')
@@ -69,6 +70,7 @@ def first_drop(runs, updates=300):
         return {seed: float((own[0]-own[last])/np.log(2)) for seed,own in losses.items()}
     return paired(fallen('rsa-xl'), fallen('xl'))
 
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #15b92a8f
 def parameters_a_layer(runs):
     "What recurrence adds to the parameters of a layer"
     sizes = {run['attention']: run['n_parameters'] for run in runs}
@@ -100,6 +102,7 @@ unlike_forecast = ('width 64, shuffled windows, one cycle at 1e-3 and 1 or 2 epo
                    '512, sequential ones and 6')
 long_hours = {168: .6, 288: 1.2, 336: 1.2, 96: .6} # of a core, for three pairs
 
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #afbab29b
 def forecast_claim(data, horizon, errors):
     "One row of table 1"
     paper,again = (published_change(errors, source) for source in SOURCES)
@@ -114,6 +117,7 @@ def forecast_claim(data, horizon, errors):
         hours=long_hours.get(horizon),
         command=f'{small_forecast} --data {data} --horizon {horizon} --epochs 1')
 
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #6a643e95
 def absolute_claim(data, horizon, errors):
     "One row of the other column of table 1, where it was measured"
     def printed(model): return errors[f'{model} ({SOURCES[0]})'][1]
@@ -184,6 +188,8 @@ text = partial(language, results='rsa_xl', form='{:+.4f} bits', setting='test pa
 changes = difference('rsa-xl', 'xl', 'bits_test')
 small_text = ('--seeds 0 1 2 --valid .05 --test .05 --d-model 160 --n-layers 3 --n-heads 8 '
               '--seq-len 128 --clip .25')
+
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #b6ec4a62
 rsa_claims += [
     text('recurrence improves a Transformer-XL', 'Section 1.2; Huang et al. 2023',
          'A Transformer-XL predicts text better with recurrence', 'better', None, below_zero,
@@ -194,6 +200,10 @@ rsa_claims += [
           'An RSA-XL predicts text8 better than a TL-XL, whose heads have free weights of 1,024 '
           'distances', '-0.012 to -0.019 bits', -.012, hours=1.6,
           why='That model has to be written first.'),
+]
+
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #a1c0aece
+rsa_claims += [
     text('there is no initial drop', 'Section 3.2',
          'Models with recurrence do not show the sharp drop of the loss at the beginning',
          'none', None, at_most(-.5), measure=first_drop,
