@@ -243,7 +243,7 @@ reformer_report += [
           'With one round of hashing a rate of 1e-3 learns, and one of 1e-4 does not', '',
           why='Only 1e-3 and 2e-3 were run.', hours=.7,
           command='reformer_rnn copy --attention lsh-1 --seeds 0 1 2 --length 256 --d-model 256 '
-                  '--n-heads 4 --d-ff 256 --bucket-size 64 --bs 16 --epochs 10 --epoch-steps 100 '
+                  '--n-heads 4 --bs 16 --epochs 10 --epoch-steps 100 '
                   '--lr 1e-4 --n-valid 128 --results results/copy_lr/lr-1e-4'),
     Claim(REPORT, 'implementations agree', 'Discrepancy, text',
           'Other implementations of the Reformer give similar results on this task', '', hours=1.5,
