@@ -187,16 +187,21 @@ def lengths(self:Subject)->list:
     return [n for n,e in self.errors.items() if e is None]
 
 @patch(as_prop=True)
+def coarse(self:Subject)->bool:
+    "Does it compute in float32, whatever it is given?"
+    return self.tol==COARSE
+
+@patch(as_prop=True)
 def sizes(self:Subject)->list:
     "Lengths for examples, short ones first"
     able = [n for n in self.lengths if n>1]
-    return [n for n in able if n in (2,3,5,8,13,40)] or able
+    return [n for n in able if n in (2,3,5,8,13,40)] or able or self.lengths
 
 # %% ../../nbs/10_attention/91_report_card.ipynb #ccf8ae24
 @patch
 def is_coarse(self:Subject, module)->bool:
     "Does a layer of float64 compute with fewer digits? Then tiny steps are lost, or too large"
-    x = self.input(1, self.lengths[0], torch.float64)
+    x = self.input(1, self.sizes[-1], torch.float64)
     step = torch.randn(x.shape, generator=torch.Generator().manual_seed(1), dtype=x.dtype)
     step = step.to(x.device)
     with torch.no_grad():
@@ -210,7 +215,8 @@ def choose_dtype(self:Subject):
     "Examine in float64 where that is what it says"
     try:
         module = self.module(torch.float64)
-        with torch.no_grad(): y,_ = self.call(module, self.input(1, self.lengths[0], torch.float64))
+        x = self.input(2, self.sizes[-1], torch.float64)
+        with torch.no_grad(): y,_ = self.call(module, x)
         if y.dtype!=torch.float64: return
         self.dtype = torch.float64
         if not self.is_coarse(module): self.tol = 1e-9
@@ -229,7 +235,8 @@ def find_builder(
     except (Exception,SystemExit) as e:
         raise Failed(f'{place} cannot be imported: {in_words(e)}') from e
     if not hasattr(module, name):
-        able = [k for k,o in vars(module).items() if inspect.isclass(o) and issubclass(o, nn.Module)]
+        able = [k for k,o in vars(module).items()
+                if inspect.isclass(o) and issubclass(o, nn.Module)]
         near = get_close_matches(name, able, 3) or able[:5]
         raise Failed(f'{place} has no {name}; there are {", ".join(near) or "no modules"}')
     return getattr(module, name)
