@@ -15,12 +15,11 @@ from functools import partial
 import matplotlib.pyplot as plt
 import torch
 from fastai.callback.training import GradientClip
-from fastai.data.core import DataLoaders
 from fastai.learner import Learner
 from fastai.optimizer import Adam
 
 from ...core import check_choice,check_int,seed_everything
-from ...data.copy import IGNORE
+from ...data.loaders import IGNORE,Loaders
 from ...data.state_tracking import (
     N_KEYS,N_VALUES,N_WRITES,ParityDL,PermutationsDL,ReassignedDL)
 from ...models.lm import LM,evaluating
@@ -85,7 +84,7 @@ def state_tracking_learner(
     valid = state_tracking_dl(cfg, cfg.length, cfg.n_valid, seed)
     adam = partial(Adam, sqr_mom=.999, eps=1e-8, wd=0.)
     cbs = [GradientClip(cfg.clip)] if cfg.clip else []
-    return lm_learner(DataLoaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
+    return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
                       opt_func=adam)
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #b716f328
