@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import cast_state,check_choice,check_int
+from ..core import cast_state,check_choice,check_int,trusted
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
@@ -239,7 +239,7 @@ def usable(self:StateCell, memory)->bool:
     if not isinstance(memory, StateMemory) or not (memory.k.requires_grad
                                                    or not torch.is_grad_enabled()):
         return False
-    if torch.compiler.is_compiling(): return True
+    if torch.compiler.is_compiling() or trusted(): return True
     mark = self.weights_mark()
     return mark is not None and memory.mark.tolist()==[mark]*len(memory.mark)
 
@@ -369,3 +369,8 @@ def remember(self:BlockRecurrentAttention,
 def left(self:BlockRecurrentAttention, state:BlockState)->int:
     "How many positions the present block still takes"
     return 2*self.window-state.k.shape[2]
+
+@patch
+def even_steps(self:BlockRecurrentAttention, state):
+    "Up to the token that completes the block"
+    return self.left(state)-1
