@@ -249,7 +249,7 @@ def remember(self:StateCell, c, projected=None)->StateMemory:
     "The memory of states c, which are projected if they are not yet"
     projected = projected or self.project(c)
     mark = None if torch.compiler.is_compiling() else self.weights_mark()
-    return StateMemory(projected.k, projected.v, torch.full((len(c),), mark or 0))
+    return StateMemory(projected.k, projected.v, torch.full((len(c),), mark or 0, device='cpu'))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1e5797b4
 @patch

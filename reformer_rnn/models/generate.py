@@ -296,9 +296,12 @@ def decoder(self:Generating,
 # %% ../../nbs/30_models/01_generate.ipynb #425b631e
 class Compiled:
     "A function of tensors through `torch.compile`, or as it is where that does not work"
-    def __init__(self, f):
+    def __init__(self, f, constants=False):
         self.plain = f
-        self.f = torch.compile(f)
+        # constants need no look in every call; new in PyTorch 2.9
+        skip = constants and getattr(torch.compiler, 'skip_guard_on_globals_unsafe', None)
+        options = dict(options=dict(guard_filter_fn=skip)) if skip else {}
+        self.f = torch.compile(f, **options)
         self.works = None # not known before the first call
 
     def __call__(self, *args):

@@ -195,6 +195,8 @@ def join(self:Program, calls):
 def text(self:Program, o):
     "An argument as Python"
     if isinstance(o, torch.Tensor): return self.tensor(o)
+    if hasattr(o, '_fields'): # a named tuple
+        return f'{self.constant(type(o))}({", ".join(map(self.text, o))})'
     if type(o) is list: return f'[{", ".join(map(self.text, o))}]'
     if type(o) in (tuple,torch.Size): return f'({"".join(self.text(x)+"," for x in o)})'
     if type(o) is slice: return f'slice({self.text((o.start,o.stop,o.step))[1:-1]})'
@@ -260,7 +262,9 @@ class Replay:
     def __init__(self,
         model, # With `next_logits` and `even_steps`
         state, # After the first tokens
-        compiled=None, # Makes a faster function of a function of tensors; None for as it is
+        # Makes a faster function: `(f, constants=False)`, are all globals of it constants? None to
+        # leave it
+        compiled=None,
     ):
         self.model = model
         self.compiled = compiled
@@ -326,7 +330,9 @@ def find(self:Replay, program):
     for o in self.known:
         if o.same(program): return o
     self.known.append(program)
-    program.step = program.run if self.compiled is None else self.compiled(program.run)
+    program.step = program.run
+    # all that a program refers to are constants
+    if self.compiled: program.step = self.compiled(program.run, constants=True)
     return program
 
 @patch
