@@ -201,7 +201,7 @@ def text(self:Program, o):
     if type(o) in (tuple,torch.Size): return f'({"".join(self.text(x)+"," for x in o)})'
     if type(o) is slice: return f'slice({self.text((o.start,o.stop,o.step))[1:-1]})'
     if o is None or type(o) in (bool,int,str): return repr(o)
-    if _tensors(o): raise NotRepeatable(f'tensors in a {type(o).__name__}')
+    if isinstance(o, (dict,set)): raise NotRepeatable(f'perhaps tensors in a {type(o).__name__}')
     return self.constant(o)
 
 @patch
