@@ -10,14 +10,12 @@ __all__ = ['usual_setup', 'published_setups', 'layers_of', 'recurrent', 'HEADING
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #a1d1b801
 from dataclasses import dataclass,replace
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import torch
 from fastai.callback import schedule,progress # fit_one_cycle, bars
 from fastai.learner import Learner
-from fastai.optimizer import Adam
 from torch import nn
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #30b95027
@@ -31,7 +29,7 @@ from ...models.baselines import LinearMap,SubtractLast
 from ...models.informer import Informer
 from ...models.names import parse_attention
 from ...training.callbacks import KeepBest,PeakMemory,StopOnNonFinite,Throughput
-from ...training.schedules import HalveEveryEpoch
+from ...training.schedules import HalveEveryEpoch,torch_adam
 from ...runs.train import LongRun,Training,fit_recorded
 from .forecast_results import forecast_table,plot_forecasts,setting_name
 
@@ -238,8 +236,7 @@ def forecast_learner(
     if cfg.schedule=='halving': cbs.append(HalveEveryEpoch(cfg.lr))
     dls = forecast_dls(parts, cfg.bs, cfg.shuffle, device=cfg.device)
     model.scaler = parts.train.scaler # is kept with it
-    adam = partial(Adam, mom=.9, sqr_mom=.999, eps=1e-8, wd=0.)
-    return Learner(dls, model, loss_func=nn.MSELoss(), cbs=cbs, opt_func=adam)
+    return Learner(dls, model, loss_func=nn.MSELoss(), cbs=cbs, opt_func=torch_adam)
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #31fcfb52
 def train_forecast(cfg:ForecastConfig, attention:str, seed:int)->dict:
