@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
+from torch.overrides import handle_torch_function,has_torch_function
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
@@ -330,6 +331,9 @@ def attend_table(
     scale:float, # Factor of q·k
 )->torch.Tensor: # (b, h, n, dv); None where another form is better
     "Attention of new positions by the table of the last places"
+    if has_torch_function((q,)): # for function modes, this is one call
+        return handle_torch_function(attend_table, (q,), q, before, now, mask, n_buckets,
+                                     bucket_size, scale)
     n = q.shape[2]
     past = before.k.shape[2]
     if not q.numel() or must_copy(q, now.v) or 1<n and past<=_REPEAT*n: return None
@@ -653,6 +657,12 @@ class LSHAttention(SharedQKAttention):
         self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets,
                             window=window, scale=scale, seed=seed, bounded=bounded)
         self.register_derived()
+
+    def even_steps(self, state):
+        "Every token looks up the table, until a bounded state forgets"
+        if not self.bounded: return math.inf
+        room = (self.n_hashes+1)*math.prod(self.n_buckets)*(self.bucket_size-1)
+        return max(0, room-state.k.shape[2])
 
     def derived(self):
         "The rotations used in evaluation"
