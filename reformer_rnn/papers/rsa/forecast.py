@@ -10,14 +10,12 @@ __all__ = ['usual_setup', 'published_setups', 'layers_of', 'recurrent', 'HEADING
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #a1d1b801
 from dataclasses import dataclass,replace
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import torch
 from fastai.callback import schedule,progress # fit_one_cycle, bars
 from fastai.learner import Learner
-from fastai.optimizer import Adam
 from torch import nn
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #30b95027
@@ -33,7 +31,7 @@ from ...models.informer import Informer
 from ...models.names import parse_attention
 from ...training.callbacks import KeepBest,PeakMemory,StopOnNonFinite,Throughput
 from ...training.forecast import Band
-from ...training.schedules import HalveEveryEpoch
+from ...training.schedules import HalveEveryEpoch,torch_adam
 from ...runs.train import LongRun,Training,fit_recorded
 from .forecast_results import forecast_table,plot_forecasts,setting_name
 
@@ -243,8 +241,7 @@ def informer_learner(
     model.scaler = parts.train.scaler
     model.outlook = windows_outlook(parts.train, dates=cfg.dates, freq=cfg.freq or None,
                                     date_format=cfg.date_format or None)
-    adam = partial(Adam, mom=.9, sqr_mom=.999, eps=1e-8, wd=0.)
-    return Learner(dls, model, loss_func=nn.MSELoss(), cbs=cbs, opt_func=adam)
+    return Learner(dls, model, loss_func=nn.MSELoss(), cbs=cbs, opt_func=torch_adam)
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #31fcfb52
 def train_forecast(cfg:ForecastConfig, attention:str, seed:int)->dict:
