@@ -297,9 +297,10 @@ def forecast_floors(
 # %% ../../nbs/40_data/06_forecast.ipynb #c4fb73e1
 def date_axis(
     ax:plt.Axes, # With dates below
+    most:int=8, # Ticks
 ):
     "Few and short dates below a picture"
-    where = AutoDateLocator(maxticks=8)
+    where = AutoDateLocator(maxticks=most)
     ax.xaxis.set_major_locator(where); ax.xaxis.set_major_formatter(ConciseDateFormatter(where))
 
 # %% ../../nbs/40_data/06_forecast.ipynb #542b289a
