@@ -1,4 +1,4 @@
-"Models and functions of this library against those of other packages, where these are installed: `pip install peft flash-linear-attention`."
+"Models and functions against those of other packages: `pip install peft flash-linear-attention`."
 import copy
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import module_from_spec, spec_from_file_location
@@ -30,8 +30,8 @@ def test_low_rank_adaptation_is_that_of_peft():
     torch.testing.assert_close(theirs(ids).logits, ours(ids), atol=1e-12, rtol=0)
 
 def readable(room):
-    "Formulas in plain PyTorch, which flash-linear-attention has beside its kernels; these need Triton, so the file is read alone."
-    pytest.importorskip('einops', reason='flash-linear-attention needs einops: pip install flash-linear-attention')
+    "The plain PyTorch beside the kernels of flash-linear-attention. Those need Triton, so the file is read alone."
+    pytest.importorskip('einops', reason='needs einops: pip install flash-linear-attention')
     try: found = distribution('fla-core')
     except PackageNotFoundError: pytest.skip('needs its formulas: pip install flash-linear-attention')
     spec = spec_from_file_location(f'readable_{room}', found.locate_file(f'fla/ops/{room}/naive.py'))
@@ -74,7 +74,8 @@ def test_linear_attention_is_that_of_flash_linear_attention(both, least):
     b, h, n, d, dv = 2, 3, 70, 8, 5
     k = torch.nn.functional.normalize(torch.randn(b, h, n, d), dim=-1)
     decays = [least + (1-least)*torch.rand(b, h, n, *more) for more in ((), (d,))]
-    xs = [torch.randn(b, h, n, d), k, torch.randn(b, h, n, dv), 2*torch.rand(b, h, n), *decays, torch.randn(b, h, d, dv)]
+    q, v, S = torch.randn(b, h, n, d), torch.randn(b, h, n, dv), torch.randn(b, h, d, dv)
+    xs = [q, k, v, 2*torch.rand(b, h, n), *decays, S]
     for x in xs: x.requires_grad_()
     ours, theirs = both(*xs)
     for a, b in zip(ours, theirs, strict=True): torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
