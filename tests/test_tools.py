@@ -108,6 +108,28 @@ def test_packed_drawings():
                            '<use xlink:href="#used"/></svg>')
     assert packed(packed(svg)) == packed(svg)
 
+def test_pictures_of_runs(tmp_path):
+    "Runs, interval, region and claimed number stand on one scale; what was not run has no picture."
+    sys.path.insert(0, str(ROOT/'tools'))
+    from sitebuild import html, runs
+    row = dict(name='a claim', value=.5, low=.25, high=.75, runs=[.25, .75], claimed=1., region=[0., None])
+    svg = runs.picture(row)
+    assert '<rect x="8.0" width="152.0"' in svg and 'd="M44.0 9H116.0"' in svg
+    assert 'd="M44.0 9h0M116.0 9h0"' in svg and 'd="M152.0 1v16"' in svg
+    assert runs.picture({**row, 'value': None}) == ''
+    assert 'interval' not in runs.picture({**row, 'low': None, 'high': None})
+    path = tmp_path/'claims.json'
+    path.write_text(json.dumps([row]))
+    table = ('<table class="x"><thead><tr><th>claim and place</th><th>here</th><th>verdict</th></tr></thead><tbody>'
+             '<tr><td><strong>a claim</strong>: b</td><td>5</td><td><strong>undecided</strong></td></tr>'
+             '</tbody></table>')
+    page = tmp_path/'a.html'
+    page.write_text(table)
+    html.finish(tmp_path, runs.read_rows(path))
+    assert page.read_text().count('<svg class="runs"') == 1 and 'data-verdict="undecided"' in page.read_text()
+    path.write_text(json.dumps([row, row]))
+    with pytest.raises(ValueError, match="two claims are called 'a claim'"): runs.read_rows(path)
+
 def test_run_nbs_leaves_a_failing_notebook(project):
     path = project/'nbs'/'01_run.ipynb'
     write_notebook(path, cell('code', 'print(1)', stream('stale')), cell('code', 'raise ValueError("no luck")'))

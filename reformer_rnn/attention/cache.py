@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch.overrides import handle_torch_function,has_torch_function
 
-from ..core import in_transform
+from ..core import autocast_dtype,in_transform
 
 # %% ../../nbs/10_attention/22_cache.ipynb #31428bcb
 class Room(NamedTuple):
@@ -120,8 +120,7 @@ def weights_mark(
     "What tells whether these weights have changed"
     if torch.compiler.is_compiling() or in_transform(): return None
     weights = tuple(o for o in weights if o is not None)
-    device = weights[0].device.type
-    precision = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
+    precision = autocast_dtype(weights[0].device)
     try: versions = tuple((o.data_ptr(),o._version) for o in weights)
     except RuntimeError: return None # weights of inference mode have no versions
     return Mark(weights, (len(weights),precision,calls,versions))

@@ -20,7 +20,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
                                discrete_choice,hide_padding,
-                               in_transform,ordinary_only)
+                               in_transform,ordinary_only,without_autocast)
 from .buckets import (
     attend_places,build_table,enter_positions,reachable)
 from .cache import append_positions,must_copy
@@ -65,7 +65,7 @@ def hash_buckets(
     "Hash by the nearest of the random directions and their opposites"
     factors = bucket_factors(2*rotations.shape[-1] if n_buckets is None else n_buckets)
     buckets,base = 0,1
-    with torch.autocast(x.device.type, enabled=False):
+    with without_autocast(x):
         projected = torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype))
     for xA,B in zip(projected.split([B//2 for B in factors], -1), factors):
         nearest = xA.abs().argmax(-1, keepdim=True)
@@ -274,7 +274,7 @@ class _HashedAttention(torch.autograd.Function):
     "Softmax attention over what the sorted rounds show, with its gradient by recomputation"
     @staticmethod
     def forward(ctx, q, k, v, options, *rounds):
-        with torch.autocast(q.device.type, enabled=False):
+        with without_autocast(q):
             out,*sums = _attend(q, k, v, SortedRounds(*rounds), *options)
         ctx.save_for_backward(q, k, v, *rounds, out, *sums)
         ctx.options = options
@@ -288,7 +288,7 @@ class _HashedAttention(torch.autograd.Function):
         q,k,v,*rest = ctx.saved_tensors
         rounds = SortedRounds(*rest[:4])
         (out,total,*parts) = rest[4:]
-        with torch.autocast(q.device.type, enabled=False):
+        with without_autocast(q):
             grads = _attend_backward(g, q, k, v, rounds, out, total, parts, *ctx.options)
         return *grads,*[None]*5
 

@@ -51,6 +51,7 @@ def step_name(
 def windows_outlook(
     windows:Windows, # Training windows
     known:Scaler=None, # Of the columns that are known in advance
+    freq:str=None, # Which time features the windows have; None for those that fit the step
     **options, # `dates`, `date_format` and `level` of `Outlook`
 )->Outlook: # Without a band
     "What the windows say about their table"
@@ -59,7 +60,7 @@ def windows_outlook(
         options |= dict(known=list(known.columns), known_mean=known.mean.tolist(),
                         known_std=known.std.tolist())
     return Outlook(windows.horizon, windows.seq_len, windows.label_len, step_name(step),
-                   step_unit(step), seasons=windows.season, **options)
+                   freq or step_unit(step), seasons=windows.season, **options)
 
 # %% ../../nbs/40_data/11_outlook.ipynb #ec3df7b3
 def check_table(
@@ -209,7 +210,7 @@ def draw_forecast(
         if truth is not None:
             ax.plot(pd.to_datetime(truth[dates]), truth[column], 'k.', ms=4, label='truth')
         ax.set(ylabel=column)
-        date_axis(ax)
+        date_axis(ax, 12)
     axes[0,0].legend(frameon=False, loc='upper left', bbox_to_anchor=(1,1))
     return fig
 

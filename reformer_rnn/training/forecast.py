@@ -6,7 +6,7 @@
 __all__ = ['Coverage', 'frame_windows', 'house_forecaster', 'window_forecasts', 'error_band', 'band_coverage', 'member_coverage',
            'Band', 'forecast_learner', 'compare_forecasts']
 
-# %% ../../nbs/50_training/13_forecast.ipynb #a63926b7
+# %% ../../nbs/50_training/13_forecast.ipynb #f25b7881
 from collections import namedtuple
 from functools import partial
 
@@ -29,7 +29,7 @@ from ..models.carry import evaluating
 from ..models.informer import Informer
 from .callbacks import KeepBest,StopOnNonFinite
 
-# %% ../../nbs/50_training/13_forecast.ipynb #91f0e19f
+# %% ../../nbs/50_training/13_forecast.ipynb #16696f36
 def frame_windows(
     df:pd.DataFrame, # A table with dates, the newest row last
     horizon:int, # Rows to forecast
@@ -38,7 +38,7 @@ def frame_windows(
     known=(), # Columns that are known in advance: a list, or one name
     dates:str='date', # Column of the dates
     date_format:str=None, # How they are written; None to recognise it
-    seq_len:int=None, # Rows to read; None for two seasons, or twice the horizon
+    seq_len:int=None, # Rows to read; None for four seasons, or twice the horizon
     sizes:tuple=(.6,.2,.2), # Shares for training, validation and test
     level:float=.8, # Share of the truth that the band is to hold
 )->tuple: # Windows of the three parts, and the `Outlook`
@@ -52,7 +52,7 @@ def frame_windows(
     series = frame_series(df, [*columns,*known], dates, date_format, 'the table')
     n,borders = len(columns),series_borders(series, sizes)
     if seq_len is None:
-        wanted = 2*max(season_rows(series.dates), horizon)
+        wanted = max(4*season_rows(series.dates), 2*horizon)
         seq_len = max(1, min(wanted, borders.train[1]//3))
     scaler = Scaler(series.values[slice(*borders.train),n:], known) if known else None
     extra = scaler.transform(series.values[:,n:]).float() if known else None
@@ -61,7 +61,7 @@ def frame_windows(
     about = windows_outlook(parts.train, scaler, dates=dates, date_format=date_format, level=level)
     return parts,about
 
-# %% ../../nbs/50_training/13_forecast.ipynb #2428c0d2
+# %% ../../nbs/50_training/13_forecast.ipynb #e40ca19c
 def house_forecaster(
     windows:Windows, # Training windows
     seeds:int=3, # Members of the ensemble
@@ -82,7 +82,7 @@ def house_forecaster(
         members.append(Corrected(fitted_map(windows), model))
     return Ensemble(*members)
 
-# %% ../../nbs/50_training/13_forecast.ipynb #7a8ed9e3
+# %% ../../nbs/50_training/13_forecast.ipynb #e55deb25
 def window_forecasts(
     model, # A module; it is called in evaluation mode
     windows:Windows, # What to forecast
@@ -110,7 +110,7 @@ def error_band(
     model.outlook.low,model.outlook.high = (torch.quantile(errors, q, dim=0).tolist()
                                             for q in (ends,1-ends))
 
-# %% ../../nbs/50_training/13_forecast.ipynb #99edf1fb
+# %% ../../nbs/50_training/13_forecast.ipynb #a336c6e9
 # Share of the truth in the band; half the width of its 95 % interval, starting points; share for
 # each column; share that the spread of the members alone would have held, None for one model
 Coverage = namedtuple('Coverage', 'share interval starts columns members')
@@ -140,7 +140,7 @@ def member_coverage(model, windows)->float:
     wide = torch.distributions.Normal(0., 1.).icdf(torch.tensor((1+model.outlook.level)/2))
     return ((truth-each.mean(1)).abs()<=wide*each.std(1)).double().mean().item()
 
-# %% ../../nbs/50_training/13_forecast.ipynb #ac9b8058
+# %% ../../nbs/50_training/13_forecast.ipynb #70d422ae
 class Band(Callback):
     "After training, take the band from the validation part and count on the test part"
     order = KeepBest.order+1 # of the best weights
@@ -153,7 +153,7 @@ class Band(Callback):
         error_band(self.model, self.dls.valid.dataset)
         self.model.outlook.coverage = band_coverage(self.model, self.dls[2].dataset).share
 
-# %% ../../nbs/50_training/13_forecast.ipynb #5a729b81
+# %% ../../nbs/50_training/13_forecast.ipynb #6177b067
 def forecast_learner(
     df:pd.DataFrame, # A table with dates, the newest row last
     horizon:int, # Rows to forecast
@@ -192,7 +192,7 @@ def forecast(self:Learner,
         raise ValueError('the model is not trained: call learn.fit_one_cycle(2) first')
     with evaluating(self.model): return forecast_rows(self.model, df, future, horizon)
 
-# %% ../../nbs/50_training/13_forecast.ipynb #49dd95ba
+# %% ../../nbs/50_training/13_forecast.ipynb #7fd0b2d9
 def compare_forecasts(
     learn:Learner, # Of `forecast_learner`
 )->pd.DataFrame: # One row per forecast, the best first
