@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
 
-from ..core import check_int,check_mask,hide_padding,ordinary_only,values_known
+from ..core import (
+    check_int,check_mask,hide_padding,ordinary_only,values_known,without_autocast)
 from .decay import (check_equal_lengths,decay_matrix,log_decays,
                                           start_state,sums_after)
 from .decay_kernel import gradient_like,may_divide,sum_ranges
@@ -401,7 +402,7 @@ def delta_attention(
     dtype = torch.promote_types(q.dtype, torch.float32)
     real = mask # which writes are real
     if mask is not None and s>1: real = mask.repeat_interleave(s, 1)
-    with torch.autocast(q.device.type, enabled=False):
+    with without_autocast(q):
         Q = hide_padding(q, mask).to(dtype)
         K,V,beta = (hide_padding(x, real).to(dtype) for x in (k,v,beta.unsqueeze(-1)))
         if normalize_keys: K = F.normalize(K, dim=-1)

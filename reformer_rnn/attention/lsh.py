@@ -15,11 +15,12 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
+from torch.overrides import handle_torch_function,has_torch_function
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
                                discrete_choice,hide_padding,
-                               in_transform,ordinary_only)
+                               in_transform,ordinary_only,without_autocast)
 from .buckets import (
     attend_places,build_table,enter_positions,reachable)
 from .cache import append_positions,must_copy
@@ -64,7 +65,7 @@ def hash_buckets(
     "Hash by the nearest of the random directions and their opposites"
     factors = bucket_factors(2*rotations.shape[-1] if n_buckets is None else n_buckets)
     buckets,base = 0,1
-    with torch.autocast(x.device.type, enabled=False):
+    with without_autocast(x):
         projected = torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype))
     for xA,B in zip(projected.split([B//2 for B in factors], -1), factors):
         nearest = xA.abs().argmax(-1, keepdim=True)
@@ -273,7 +274,7 @@ class _HashedAttention(torch.autograd.Function):
     "Softmax attention over what the sorted rounds show, with its gradient by recomputation"
     @staticmethod
     def forward(ctx, q, k, v, options, *rounds):
-        with torch.autocast(q.device.type, enabled=False):
+        with without_autocast(q):
             out,*sums = _attend(q, k, v, SortedRounds(*rounds), *options)
         ctx.save_for_backward(q, k, v, *rounds, out, *sums)
         ctx.options = options
@@ -287,7 +288,7 @@ class _HashedAttention(torch.autograd.Function):
         q,k,v,*rest = ctx.saved_tensors
         rounds = SortedRounds(*rest[:4])
         (out,total,*parts) = rest[4:]
-        with torch.autocast(q.device.type, enabled=False):
+        with without_autocast(q):
             grads = _attend_backward(g, q, k, v, rounds, out, total, parts, *ctx.options)
         return *grads,*[None]*5
 
@@ -330,6 +331,9 @@ def attend_table(
     scale:float, # Factor of q·k
 )->torch.Tensor: # (b, h, n, dv); None where another form is better
     "Attention of new positions by the table of the last places"
+    if has_torch_function((q,)): # for function modes, this is one call
+        return handle_torch_function(attend_table, (q,), q, before, now, mask, n_buckets,
+                                     bucket_size, scale)
     n = q.shape[2]
     past = before.k.shape[2]
     if not q.numel() or must_copy(q, now.v) or 1<n and past<=_REPEAT*n: return None
@@ -653,6 +657,12 @@ class LSHAttention(SharedQKAttention):
         self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets,
                             window=window, scale=scale, seed=seed, bounded=bounded)
         self.register_derived()
+
+    def even_steps(self, state):
+        "Every token looks up the table, until a bounded state forgets"
+        if not self.bounded: return math.inf
+        room = (self.n_hashes+1)*math.prod(self.n_buckets)*(self.bucket_size-1)
+        return max(0, room-state.k.shape[2])
 
     def derived(self):
         "The rotations used in evaluation"

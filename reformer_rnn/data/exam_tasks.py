@@ -8,7 +8,7 @@ __all__ = ['MQAR_SYMBOLS', 'MQAR_POWER', 'COPIED', 'BLANK', 'MARK', 'INDUCTION_S
            'counting_batch', 'a5_products', 'is_even', 'a5_batch', 'period_batch', 'text_parts', 'text_batch',
            'ExamTask', 'ExamDL']
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #0c9cece4
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #2db584bb
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
@@ -22,7 +22,7 @@ from .state_tracking import (
     N_KEYS,N_VALUES,N_WRITES,parity_batch,permutations_batch,reassigned_batch)
 from .text import read_bytes,split_bytes
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #7f0174cc
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #51981c26
 MQAR_SYMBOLS = 512 # Keys are 1 to 255, values 256 to 511
 MQAR_POWER = .01 # a, of the power law
 
@@ -55,7 +55,7 @@ def draw_distinct(
     u = torch.rand(n_items, len(weights), generator=generator, dtype=torch.float64)
     return (weights.log()-(-u.clamp(min=1e-300).log()).log()).topk(k, 1).indices
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #32599f95
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #c5df69b1
 COPIED = 8 # Symbols that are to be copied
 BLANK,MARK = 14,15 # Symbols are 0 to 13
 
@@ -75,7 +75,7 @@ def selective_copy_batch(
     y[:,body:] = symbols
     return x,y
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #afe2c122
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #984e170b
 INDUCTION_SYMBOLS = 15 # Ordinary symbols, 0 to 14; 15 is the special one
 
 def induction_batch(
@@ -93,7 +93,7 @@ def induction_batch(
     y[:,-1:] = x.gather(1, place+1)
     return x,y
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #73aa068b
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #a6b23e6f
 PLACES = 5 # Of the circle
 
 def counting_batch(
@@ -106,7 +106,7 @@ def counting_batch(
                       generator=generator)
     return x,torch.tensor([0,1,-1])[x].cumsum(1)%PLACES
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #4510b9a4
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #ce66dc2e
 A5_SIZE = 60 # Elements; number 0 leaves everything in its place
 
 @lru_cache(None)
@@ -137,7 +137,7 @@ def a5_batch(
         seen.append(at)
     return x,torch.stack(seen, 1)
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #f7cd088f
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #7a589561
 PERIOD = 12 # Notes of the melody
 NOTES = 4 # Different notes
 WRONG = .3 # Share of notes that are replaced by one of all notes
@@ -157,7 +157,7 @@ def period_batch(
     y[:,:8*PERIOD] = IGNORE
     return torch.where(wrong, noise, right)[:,:-1],y
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #6c07d212
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #81d07aaf
 @lru_cache(None)
 def text_parts()->tuple: # Training text and test text, uint8 tensors
     "The first nine tenths of the text, and the rest"
@@ -177,21 +177,20 @@ def text_batch(
     piece = text[start+torch.arange(length+1)].long()
     return piece[:,:-1],piece[:,1:]
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #e1d45035
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #3626d971
 @dataclass(frozen=True)
 class ExamTask:
     "What a layer is asked to do"
     name:str # Key of `exam_tasks`
     asks:str # The ability, in one line
     draw:object # `(n_items, size, generator) -> (input, target)`
-    n_symbols:int # Different tokens
+    n_symbols:int # Different tokens of inputs and answers
     train:tuple # Sizes in training; each batch has one of them
     test:tuple # Sizes of the test, growing
     chance:float # Share of right answers by guessing
     theory:str # Which layers can do it, and why
     source:str # Where it is defined
     unit:str = 'tokens' # What the size counts
-    bs:int = 16 # Sequences of an update
     updates:int = 1000 # Most updates of a run
     held_out:bool = False # Does `draw` know `held_out`, a text that training does not see?
 
@@ -211,13 +210,13 @@ class ExamTask:
         "Tokens of a sequence"
         return self.draw(1, size, torch.Generator())[0].shape[1]
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #3de422ec
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #d88b7efb
 exam_tasks = {task.name: task for task in (
     ExamTask('mqar', 'find values by their keys', mqar_batch, MQAR_SYMBOLS, (4,8,16,32,64),
              (4,8,16,32,64), 1/256,
              'Attention over everything finds any number of pairs. A sum of outer products holds '
              'about as many as its keys have features. A window finds what is within its reach.',
-             'Arora et al. 2024, arXiv 2312.04927', unit='pairs', bs=8, updates=1500),
+             'Arora et al. 2024, arXiv 2312.04927', unit='pairs', updates=1500),
     ExamTask('reassigned', 'keep the last value of each key', reassigned_batch, N_WRITES+N_KEYS,
              (48,80), (48,80,144), 1/N_VALUES,
              'A sum mixes all values that a key has had. The delta rule overwrites. Attention '
@@ -226,7 +225,7 @@ exam_tasks = {task.name: task for task in (
     ExamTask('selective_copy', 'keep some symbols, in their order', selective_copy_batch, MARK+1,
              (48,64), (64,128,256), 1/BLANK,
              'Gates choose what is written. Order has to be kept besides, by positions or '
-             'by a state that counts.', 'Gu and Dao 2023, arXiv 2312.00752, section 4.1.1', bs=32),
+             'by a state that counts.', 'Gu and Dao 2023, arXiv 2312.00752, section 4.1.1'),
     ExamTask('induction', 'find what followed a symbol', induction_batch, INDUCTION_SYMBOLS+1,
              (16,32,64,128,256), (256,1024,4096), 1/INDUCTION_SYMBOLS,
              'Any layer that binds a token to the one before it, and does not forget it.',
@@ -238,43 +237,48 @@ exam_tasks = {task.name: task for task in (
     ExamTask('parity', 'count ones modulo two', parity_batch, 2, tuple(range(4, 41)), (40,64,256),
              1/2, 'A state that changes its sign: eigenvalues down to -1, so step sizes up to 2. '
              'Sums, decays above 0 and attention cannot, at lengths without end.',
-             'Grazzi et al. 2025, arXiv 2411.12537', bs=32),
-    ExamTask('counting', 'count modulo five', counting_batch, 3, tuple(range(4, 41)), (40,64,256),
+             'Grazzi et al. 2025, arXiv 2411.12537'),
+    ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(4, 41)), (40,64,256),
              1/PLACES, 'A state that turns by a fifth of a circle. One reflection a token does not '
-             'turn; two of them do.', 'Delétang et al. 2023, arXiv 2207.02098', bs=32),
+             'turn; two of them do.', 'Delétang et al. 2023, arXiv 2207.02098'),
     ExamTask('s3', 'follow three cups', permutations_batch, 6, tuple(range(4, 41)), (40,64,256),
              1/6, 'Swaps are reflections, which one step of the delta rule writes; turns of three '
-             'cups need two.', 'Merrill et al. 2024, arXiv 2404.08819', bs=32),
+             'cups need two.', 'Merrill et al. 2024, arXiv 2404.08819'),
     ExamTask('a5', 'follow a group that has no parts', a5_batch, A5_SIZE, tuple(range(4, 41)),
              (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each token, or '
-             'a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819', bs=32),
+             'a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819'),
     ExamTask('period', 'hear a period through noise', period_batch, NOTES, (108,120), (120,240,480),
              1/NOTES, 'A cosine of the distance sums over whole periods at any length. Attention '
              'with positions learns the lengths that it has seen.', 'Defined here'),
-    ExamTask('text', 'predict real text', text_batch, 256, (128,), (128,256), .03,
+    ExamTask('text', 'predict real text', text_batch, 256, (128,), (128,256), .14,
              'No theory: what is gained by content and by neighbours.',
              'enwik8 (Mahoney 2011), the first 100 kB', held_out=True, updates=800),
 )}
 
-# %% ../../nbs/40_data/11_exam_tasks.ipynb #c63ecf56
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #37e5cd83
 class ExamDL(RecallDL):
     "Generate a task of the exam batch by batch"
-    settings = 'task','lengths','seed','fixed' # these decide about the sequences
+    settings = 'task','lengths','ramp','seed','fixed' # these decide about the sequences
     def __init__(self,
         dataset:range, # Item numbers, without gaps
         task:str='mqar', # Key of `exam_tasks`
         lengths:tuple=None, # Sizes, each for some of the batches; None for those of training
-        **kwargs, # `bs`, `seed`, `fixed`, `epoch` of `RecallDL`
+        ramp:int=0, # Passes until the last size comes in; 0 for all sizes from the beginning
+        **kwargs, # `bs`, at the largest size, and `seed`, `fixed`, `epoch` of `RecallDL`
     ):
         self.task = check_choice('task', task, exam_tasks)
+        self.ramp = check_int('ramp', ramp, minimum=0)
         super().__init__(dataset, lengths or exam_tasks[task].train, **kwargs)
 
     def size(self, generator):
-        "One of the sizes"
-        return self.lengths[int(torch.randint(len(self.lengths), (), generator=generator))]
+        "One of the sizes that are in"
+        n = len(self.lengths)
+        if self.ramp: n = min(n, 1+self.epoch*n//self.ramp)
+        return self.lengths[int(torch.randint(n, (), generator=generator))]
 
     def draw(self, n_items, length, generator):
-        "Sequences of the task"
+        "Sequences of the task, more of them if they are short"
         task = exam_tasks[self.task]
+        n_items = n_items*task.length(max(self.lengths))//task.length(length)
         more = dict(held_out=self.fixed) if task.held_out else {}
         return task.draw(n_items, length, generator, **more)

@@ -7,7 +7,7 @@ __all__ = ['WINDOW', 'ORDERLESS', 'window', 'brt', 'declared_candidates', 'Forei
            'PresentOnly', 'Oracle', 'Candidate', 'candidate', 'convolved', 'all_candidates', 'find_candidate',
            'exam_layers', 'foreign', 'exam_model', 'count']
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #08068079
+# %% ../../nbs/80_exam/01_candidates.ipynb #94ba9e1c
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import isclass
@@ -21,7 +21,7 @@ from ..models.block_recurrent import FeedbackStack,feedback_layer
 from ..models.lm import LM
 from ..models.names import parse_attention
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #ee1f6e27
+# %% ../../nbs/80_exam/01_candidates.ipynb #52726955
 class ForeignLayer(AttentionLayer):
     "Any causal module `(b, n, d) -> (b, n, d)` or `(y, state)` among our layers"
     def __init__(self,
@@ -54,7 +54,7 @@ class ForeignLayer(AttentionLayer):
         "Name of the class, for messages"
         return type(self.module).__name__
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #887a4812
+# %% ../../nbs/80_exam/01_candidates.ipynb #929c379e
 def mamba2_mixer(
     d_model:int, # Width
     n_heads:int, # Heads
@@ -81,7 +81,7 @@ def qwen3_next_mixer(
                              num_attention_heads=n_heads, num_key_value_heads=n_heads)
     return Qwen3NextGatedDeltaNet(config, 0)
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #f5f57c00
+# %% ../../nbs/80_exam/01_candidates.ipynb #f0d7c88a
 class PresentOnly(nn.Module):
     "A map of single positions, which knows nothing of the others"
     def __init__(self, d_model):
@@ -106,7 +106,7 @@ class Oracle(nn.Module):
         "Repeat the answers, as far as they are scored"
         return self.out(self.embed(self.answers.clamp(min=0)))
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #4c94527f
+# %% ../../nbs/80_exam/01_candidates.ipynb #589a9614
 WINDOW = 16 # Of all layers that have a window, so that two blocks reach 32 tokens back
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def convolved(name, layer, **options):
     "The same behind a short convolution"
     return Candidate(f'conv-{name}', (('convolved',dict(layer=(layer,options))),))
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #5f06fd9a
+# %% ../../nbs/80_exam/01_candidates.ipynb #a67243ab
 ORDERLESS = 'sinusoidal'
 window = ('sliding',dict(window=WINDOW))
 brt = dict(window=WINDOW, n_states=WINDOW, d_ff=32)
@@ -175,7 +175,7 @@ declared_candidates = (
     Candidate('oracle', (), carries=False, control=True),
 )
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #50deca13
+# %% ../../nbs/80_exam/01_candidates.ipynb #927cd858
 def all_candidates()->dict: # Name -> `Candidate`
     "Those that are declared, and every other registered layer that can be causal"
     found = {o.name: o for o in declared_candidates}
@@ -185,7 +185,7 @@ def all_candidates()->dict: # Name -> `Candidate`
     return found | {name: candidate(name, name) for name,cls in attention_layers.items()
                     if cls.recurrent and name not in known}
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #85eca97e
+# %% ../../nbs/80_exam/01_candidates.ipynb #ef26d57a
 def find_candidate(
     name:str, # Of the list, or `module:Class`
 )->Candidate:
@@ -209,7 +209,7 @@ def find_candidate(
     if issubclass(found, AttentionLayer): return Candidate(name, (found,))
     return Candidate(name, (lambda d, h: found(d),), carries=False)
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #8c50e1c0
+# %% ../../nbs/80_exam/01_candidates.ipynb #e876024d
 def exam_layers(
     found:Candidate, # What the blocks are made of
     d_model:int, # Width
@@ -240,7 +240,7 @@ def foreign(
     if isinstance(module, AttentionLayer): return module
     return ForeignLayer(module, d_model, found.carries)
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #f124098a
+# %% ../../nbs/80_exam/01_candidates.ipynb #49a612fc
 def exam_model(
     name:str, # Of a candidate
     vocab_sz:int, # Different tokens

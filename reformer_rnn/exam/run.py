@@ -7,7 +7,7 @@ __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'exam_experiment', 'ExamCo
            'exam_learner', 'answers', 'test_exam', 'share_right', 'state_sizes', 'exam_candidate', 'train_exam',
            'diverged', 'one_run', 'score', 'cell_runs', 'run_exam']
 
-# %% ../../nbs/80_exam/02_run.ipynb #6de6617b
+# %% ../../nbs/80_exam/02_run.ipynb #1203fba8
 import time
 from dataclasses import asdict,dataclass,replace
 from functools import partial
@@ -32,7 +32,7 @@ from ..runs.train import LongRun,fit_recorded,kept_run,run_one,run_path
 from ..training.learner import lm_learner
 from ..training.metrics import MaskedAccuracy
 
-# %% ../../nbs/80_exam/02_run.ipynb #03302544
+# %% ../../nbs/80_exam/02_run.ipynb #7c8b0b08
 ALL_CANDIDATES = tuple(all_candidates())
 
 @dataclass
@@ -43,11 +43,11 @@ class ExamConfig(LongRun):
     seeds:tuple = (0,1,2) # Seeds; the first one tries the rates
     rates:tuple = (3e-3,1e-3,1e-2) # Highest learning rates, tried until one solves the task
     updates:int = 0 # Most updates of a run; 0 for the number that the task has
-    bs:int = 0 # Sequences an update; 0 for the number that the task has
+    tokens:int = 1024 # Tokens of an update
     epoch_steps:int = 50 # Updates between two looks at held-out sequences
     n_valid:int = 64 # Held-out sequences of these looks
     n_test:int = 128 # Sequences of the test, for each size; fewer if they are long
-    seconds:float = 90. # Most processor time of the training of a run; 0 for no limit
+    seconds:float = 180. # Most processor time of the training of a run; 0 for no limit
     budget:float = 0. # Minutes after which no run is begun; 0 for no limit
     d_model:int = 64 # Width of the model
     n_layers:int = 2 # Blocks
@@ -81,7 +81,7 @@ class ExamConfig(LongRun):
             if not getattr(self, name)>=0:
                 raise ValueError(f'{name}={getattr(self, name)}: expected a number of at least 0')
 
-# %% ../../nbs/80_exam/02_run.ipynb #2319db54
+# %% ../../nbs/80_exam/02_run.ipynb #12f12304
 class StopSolved(Callback):
     "End the training when the task is solved, or the time is up"
     order = 66 # after all that writes an epoch down
@@ -111,18 +111,18 @@ class ShowAnswers(Callback):
     checkpointed = ()
     def before_batch(self): self.model.answers = self.yb[0]
 
-# %% ../../nbs/80_exam/02_run.ipynb #988fe13c
+# %% ../../nbs/80_exam/02_run.ipynb #49eed6e7
 def exam_dl(
     cfg:ExamConfig, # Settings of one task
     sizes:tuple, # Of the sequences
     n_items:int, # Sequences
     seed:int, # Selects them
     bs:int, # Sequences a batch
-    fixed:bool=True, # The same at every pass?
+    **kwargs, # `ramp` and `fixed` of `ExamDL`
 )->ExamDL:
     "Sequences of the task"
-    return ExamDL(range(n_items), cfg.task[0], sizes, bs=bs, seed=seed, fixed=fixed,
-                  device=torch.device(cfg.device))
+    return ExamDL(range(n_items), cfg.task[0], sizes, bs=bs, seed=seed,
+                  device=torch.device(cfg.device), **(dict(fixed=True) | kwargs))
 
 def exam_learner(
     cfg:ExamConfig, # Settings of one task
@@ -130,8 +130,9 @@ def exam_learner(
     seed:int=0, # For the sequences
 )->Learner:
     "A `Learner` that looks at held-out sequences of the largest size of training"
-    bs = cfg.bs or cfg.only.bs
-    train = exam_dl(cfg, cfg.only.train, cfg.epoch_steps*bs, seed, bs, fixed=False)
+    bs = max(1, cfg.tokens//cfg.only.length(cfg.only.learned_at))
+    train = exam_dl(cfg, cfg.only.train, cfg.epoch_steps*bs, seed, bs, fixed=False,
+                    ramp=cfg.epochs//2)
     valid = exam_dl(cfg, (cfg.only.learned_at,), cfg.n_valid, seed, bs)
     cbs = [StopSolved(cfg.seconds)]
     if cfg.clip: cbs.append(GradientClip(cfg.clip))
@@ -140,7 +141,7 @@ def exam_learner(
     return lm_learner(DataLoaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
                       opt_func=adam)
 
-# %% ../../nbs/80_exam/02_run.ipynb #9212a1b3
+# %% ../../nbs/80_exam/02_run.ipynb #84217fdd
 PIECE = 256 # Tokens that are read at once in long tests
 LONG = 1024 # Sequences of at most so many tokens are read whole
 MOST = 2**17 # Tokens of a test
@@ -190,7 +191,7 @@ def share_right(model, dl, carries)->float:
         scored += int(counts.sum())
     return right/scored
 
-# %% ../../nbs/80_exam/02_run.ipynb #26c87108
+# %% ../../nbs/80_exam/02_run.ipynb #8f1ad709
 @torch.no_grad()
 def state_sizes(
     cfg:ExamConfig, # Settings of one task
@@ -208,7 +209,7 @@ def state_sizes(
             found[str(size)] = state_nbytes(state.layers)
     return found
 
-# %% ../../nbs/80_exam/02_run.ipynb #a10e3677
+# %% ../../nbs/80_exam/02_run.ipynb #082aa2db
 def exam_candidate(
     cfg:ExamConfig, # Settings of one task
     name:str, # Of a candidate
@@ -244,7 +245,7 @@ def diverged(cfg, learn, attention, seed, e)->dict:
                     p.numel() for p in learn.model.parameters()), epochs=dict(epoch=[]),
                 throughput=learn.throughput.record)
 
-# %% ../../nbs/80_exam/02_run.ipynb #cdd77bef
+# %% ../../nbs/80_exam/02_run.ipynb #7a22ad34
 def one_run(
     cfg:ExamConfig, # Settings of the exam
     task:str, # Name of the task
@@ -286,7 +287,7 @@ def cell_runs(
         if score(found[-1])>1.99: break # nothing is left to be gained
     return found
 
-# %% ../../nbs/80_exam/02_run.ipynb #2be36233
+# %% ../../nbs/80_exam/02_run.ipynb #4dc42510
 def run_exam(
     cfg:ExamConfig, # Settings
 )->Runs: # All records

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import torch
 from fastai.callback.training import GradientClip
-from fastai.data.core import DataLoaders
 from fastai.learner import Learner
 
 from ...core import check_choice,seed_everything
 from ...attention.block_recurrent import state_cells
+from ...data.loaders import Loaders
 from ...data.recall import RECALL_QUERY,RECALL_VALUES,RecallDL
 from ...models.block_recurrent import BlockRecurrentLM
 from ...models.lm import LM,evaluating
@@ -82,7 +82,7 @@ def recall_model(
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #7740f661
 def brt_learner(
-    dls:DataLoaders, # Training and validation batches
+    dls:Loaders, # Training and validation batches
     model:LM, # Of either experiment with block-recurrent models
     cfg:LongRun, # Settings with `clip`, `schedule` and `lr`
     cbs=(), # More callbacks
@@ -104,7 +104,7 @@ def recall_learner(
     args = dict(bs=cfg.bs, seed=seed, device=torch.device(cfg.device))
     train = RecallDL(range(cfg.epoch_steps*cfg.bs), cfg.lengths, **args)
     valid = RecallDL(range(cfg.n_valid), cfg.lengths[-1:], fixed=True, **args)
-    return brt_learner(DataLoaders(train, valid), model, cfg, metrics=MaskedAccuracy())
+    return brt_learner(Loaders(train, valid), model, cfg, metrics=MaskedAccuracy())
 
 def recall_accuracy(
     model:LM, # A trained model

@@ -23,13 +23,13 @@ import numpy as np,pandas as pd
 import torch
 import torch.nn.functional as F
 from fastai.callback.training import GradientClip
-from fastai.data.core import DataLoaders
 from fastcore.basics import chunked
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #7cb11f1c
 from ...core import check_choice,check_folder,check_int,check_writable
 from ...core import read_json,seed_everything,select_state,whole_folder,write_json
 from ...data.documents import Document,Documents
+from ...data.loaders import Loaders
 from ...data.reading import documents_dls
 from ...data.text import Split,read_bytes
 from ...data.wiki import text_name
@@ -138,7 +138,7 @@ def base_passes(
 def base_dls(
     cfg:GPT2BaseConfig, # Settings
     pages:Split, # From `gpt2_pages`
-)->DataLoaders:
+)->Loaders:
     "Random pieces of the training pages, and the same few of the test pages after every pass"
     n = n_positions(cfg)
     def text(pages): return byte_ids(b'\n'.join(page.data for page in pages))
@@ -147,7 +147,7 @@ def base_dls(
     items = range(cfg.base_steps//base_passes(cfg.base_steps)*cfg.base_bs)
     drawn = DrawnDL(items, lambda rows: random_pieces(train, n, rows), bs=cfg.base_bs)
     valid = DrawnDL(range(64), lambda rows: fixed, bs=64)
-    return DataLoaders(drawn, valid, device=torch.device(cfg.device))
+    return Loaders(drawn, valid, device=torch.device(cfg.device))
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #b50a570d
 def base_learner(

@@ -16,10 +16,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 from fastai.callback.training import GradientClip
-from fastai.data.core import DataLoaders
 
 from ...core import check_choice,seed_everything,select_state
-from ...data.copy import IGNORE
+from ...data.loaders import IGNORE,Loaders
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from ...runs.experiment import same_settings
 from ...runs.read import Runs,dashed
@@ -102,7 +101,7 @@ def gpt2_recall_xy(
 def gpt2_recall_dls(
     cfg:GPT2RecallConfig, # Settings
     between:int, # Longest distance; -1 for single windows
-)->DataLoaders:
+)->Loaders:
     "Fresh sequences at random distances for training, the same at the longest for validation"
     def draw(rows):
         distance = torch.randint(between+1, ()).item() if between>=0 else -1
@@ -110,7 +109,7 @@ def gpt2_recall_dls(
     test = gpt2_recall_xy(cfg, cfg.n_test, between, torch.Generator().manual_seed(9_000))
     train = DrawnDL(range(cfg.steps*cfg.bs), draw, bs=cfg.bs)
     valid = DrawnDL(range(cfg.n_test), lambda rows: test, bs=cfg.n_test)
-    return DataLoaders(train, valid, device=torch.device(cfg.device))
+    return Loaders(train, valid, device=torch.device(cfg.device))
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #9e038698
 def fit_gpt2_recall(

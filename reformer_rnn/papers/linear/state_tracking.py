@@ -14,11 +14,10 @@ from dataclasses import dataclass,replace
 import matplotlib.pyplot as plt
 import torch
 from fastai.callback.training import GradientClip
-from fastai.data.core import DataLoaders
 from fastai.learner import Learner
 
 from ...core import check_choice,check_int,seed_everything
-from ...data.copy import IGNORE
+from ...data.loaders import IGNORE,Loaders
 from ...data.state_tracking import (
     N_KEYS,N_VALUES,N_WRITES,ParityDL,PermutationsDL,ReassignedDL)
 from ...models.lm import LM,evaluating
@@ -83,7 +82,7 @@ def state_tracking_learner(
     train = state_tracking_dl(cfg, cfg.length, cfg.epoch_steps*cfg.bs, seed, fixed=False)
     valid = state_tracking_dl(cfg, cfg.length, cfg.n_valid, seed)
     cbs = [GradientClip(cfg.clip)] if cfg.clip else []
-    return lm_learner(DataLoaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
+    return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
                       opt_func=torch_adam)
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #b716f328
