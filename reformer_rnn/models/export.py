@@ -20,7 +20,7 @@ from .carry import evaluating
 # Batches and lengths with which a graph is tried; none is the example's
 SHAPES = (3,9),(1,31),(5,17)
 
-ABLE = 'Models with full, linear or sliding attention have one'
+ABLE = 'Models with full or linear attention have one'
 
 def example_of(
     model:nn.Module, # A language model, called with ids
