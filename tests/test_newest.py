@@ -39,3 +39,4 @@ def test_newest(wheel, tmp_path):
     run(python, '-m', 'pip', 'install', '-q', '-c', limit, f'{wheel}[wandb]')
     print(run(python, ROOT/'tools'/'check_env.py', '--repair', cwd=tmp_path))
     print(run(python, '-c', TRAIN, cwd=tmp_path))
+    print(run(python, ROOT/'tests'/'verbs.py', cwd=tmp_path))

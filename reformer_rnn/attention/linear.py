@@ -16,9 +16,9 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from reformer_rnn.core import (
-    cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,values_known,
-    without_autocast)
+from ..core import (
+    cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,
+    trusted,used_up,values_known,without_autocast)
 from ..pretrained import registries
 from .layer import QKVAttention,real_context,register_attention
 
@@ -333,6 +333,7 @@ def safe_divide(num, den, positive=None):
     """`num/den`, and zero with zero gradients where there was nothing to sum; refuses as
     `check_denominators` does"""
     check_denominators(den, positive)
+    if positive is True and trusted(): return num/den # nothing can have vanished
     return num / torch.where(den>0, den, 1.)
 
 def read_sums(
@@ -352,10 +353,14 @@ def linear_step(
     positive=None, # As for `check_denominators`
 ): # `(out, state)`
     "One step of the recurrence (Katharopoulos et al. 2020, equations 18 to 20)"
-    columns = fk.transpose(-1,-2)
-    if state is None: new = LinearState(columns*v, fk.squeeze(2))
-    else: new = LinearState(torch.addcmul(state.S, columns, v), state.z+fk.squeeze(2))
-    return read_sums(fq, new, positive),new
+    columns = fk.mT
+    row = fk.squeeze(2)
+    if state is None: new = LinearState(columns*v, row)
+    elif used_up(): new = LinearState(state.S.addcmul_(columns, v), state.z.add_(row))
+    else: new = LinearState(torch.addcmul(state.S, columns, v), state.z+row)
+    num = (fq.flatten(0, 1) @ new.S.flatten(0, 1)).view_as(v)
+    den = (fq.squeeze(2)*new.z).sum(-1, keepdim=True).unsqueeze(-1)
+    return safe_divide(num, den, positive),new
 
 # %% ../../nbs/10_attention/02_linear.ipynb #5a1d8c4f
 def map_features(

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['SIDE', 'LEVELS', 'Digits', 'START', 'read_digits', 'tile_images', 'show_digits', 'split_digits', 'pixel_xy',
-           'PixelRows', 'digits_dls', 'pack_images', 'unpack_images', 'pixel_contexts', 'table_bits', 'digit_floors']
+           'PixelRows', 'PixelBatch', 'PixelDL', 'digits_dls', 'pack_images', 'unpack_images', 'pixel_contexts',
+           'table_bits', 'digit_floors']
 
 # %% ../../nbs/40_data/04_digits.ipynb #cb53093b
 import math
@@ -15,10 +16,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from fastai.data.core import DataLoaders,TfmdDL
-from fastai.torch_core import default_device
+from fastai.torch_core import default_device,to_cpu
 from sklearn.datasets import load_digits
 
 from ..core import check_int
+from .loaders import Loaders,Shown,ShownBatch
 from .text import Split
 
 # %% ../../nbs/40_data/04_digits.ipynb #94ab3f5d
@@ -119,6 +121,31 @@ class PixelRows:
     def __getitem__(self, i): return self.x[i],self.y[i]
 
 # %% ../../nbs/40_data/04_digits.ipynb #b1c1e659
+class PixelBatch(ShownBatch):
+    "Images, and what is predicted of them pixel by pixel"
+    def __init__(self,
+        pixels, # Grey levels that follow each pixel, (b, height*width)
+    ): self.pixels = pixels
+
+    def show(self,
+        max_n:int=9, # Images at most
+        found=None, # The same images with predictions in place of the pixels
+    )->plt.Axes:
+        "Draw the images, and below them the predictions"
+        rows = [self.pixels[:max_n]] + ([] if found is None else [found.pixels[:max_n]])
+        title = None if found is None else 'images, and each pixel as predicted from those before it'
+        images = torch.cat(rows).unflatten(1, (-1,SIDE))
+        return show_digits(images, len(rows[0]), title=title)
+
+class PixelDL(Shown, TfmdDL):
+    "Load sequences of pixels; `dataset` is a `PixelRows`"
+    def decode(self,
+        b, # A batch
+    )->PixelBatch:
+        "Its images"
+        return PixelBatch(to_cpu(b[-1]))
+
+# %% ../../nbs/40_data/04_digits.ipynb #ada3ea24
 def digits_dls(
     split:Split=None, # Parts of the data; None for those of `split_digits`
     bs:int=32, # Images a batch
@@ -128,8 +155,8 @@ def digits_dls(
     train,valid,_ = split or split_digits()
     check_int('bs', bs)
     device = default_device() if device is None else torch.device(device)
-    return DataLoaders(TfmdDL(PixelRows(train), bs=bs, shuffle=True, num_workers=0),
-                       TfmdDL(PixelRows(valid), bs=bs, num_workers=0), device=device)
+    return Loaders(PixelDL(PixelRows(train), bs=bs, shuffle=True, num_workers=0),
+                   PixelDL(PixelRows(valid), bs=bs, num_workers=0), device=device)
 
 # %% ../../nbs/40_data/04_digits.ipynb #07304eca
 def pack_images(

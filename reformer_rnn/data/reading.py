@@ -20,6 +20,7 @@ from fastcore.basics import GetAttr,merge,patch
 from ..core import check_int
 from .copy import IGNORE
 from .documents import ByteVocab,Documents,random_order
+from .loaders import Loaders,Shown
 from .vocab import as_vocab
 
 # %% ../../nbs/40_data/08_reading.ipynb #e6a68733
@@ -41,8 +42,9 @@ def reading_plan(
     return Plan(max(step for step,_ in free), rows)
 
 # %% ../../nbs/40_data/08_reading.ipynb #6210c10c
-class DocumentDL(TfmdDL):
+class DocumentDL(Shown, TfmdDL):
     "Read documents in `bs` parallel rows, each from its beginning, one after the other"
+    contiguous = True
     def __init__(self,
         dataset:Documents, # At least as many as there are rows
         seq_len:int=512, # Tokens a row reads at a step, N
@@ -274,7 +276,7 @@ def documents_dls(
         if o.name in train.index and train[o.name].data==o.data:
             raise ValueError(f'{o.name} is a document of both train and valid: the model would be '
                              'tested on what it was trained on')
-    return DataLoaders(*dls, device=default_device() if device is None else torch.device(device))
+    return Loaders(*dls, device=default_device() if device is None else torch.device(device))
 
 # %% ../../nbs/40_data/08_reading.ipynb #5b7960df
 class Portions(GetAttr):

@@ -20,6 +20,7 @@ from fastai.text.data import LMDataLoader
 from fastai.torch_core import default_device
 
 from ..core import check_choice,check_int
+from .loaders import Loaders,Shown
 
 # %% ../../nbs/40_data/02_text.ipynb #2b1f6d87
 SAMPLE = files('reformer_rnn')/'samples'/'enwik8_100k' # The first 100,000 bytes of enwik8
@@ -177,9 +178,10 @@ def bigram_bits(
     return _bits(pairs) - _bits(np.bincount(ids[:-1]))
 
 # %% ../../nbs/40_data/02_text.ipynb #bf12e9ce
-class ByteDL(LMDataLoader):
+class ByteDL(Shown, LMDataLoader):
     "Read one long text in `bs` parallel rows, each of them without a gap"
     vocab_sz = 256
+    contiguous = True
 
     def __init__(self,
         *args, # Passed on to `LMDataLoader`: `dataset`, a list of one text (n,), ...
@@ -240,4 +242,4 @@ def text_dls(
     device = default_device() if device is None else torch.device(device)
     dls = [ByteDL([text], lens=[len(text)], vocab_sz=vocab_sz, bs=rows, seq_len=seq_len) for text,
            rows in ((train,bs), (valid,val_bs))]
-    return DataLoaders(*dls, device=device)
+    return Loaders(*dls, device=device)

@@ -9,6 +9,7 @@ __all__ = ['vocab_kinds', 'LetterVocab', 'as_vocab', 'check_vocab', 'text_ids', 
 # %% ../../nbs/40_data/10_vocab.ipynb #9da4ddcf
 import numpy as np
 import torch
+from fastcore.basics import patch
 
 from ..core import check_choice,read_json,write_json
 from ..pretrained import Companion,companions
@@ -98,15 +99,17 @@ def text_ids(
     return torch.from_numpy(ids)[None]
 
 # %% ../../nbs/40_data/10_vocab.ipynb #644b5e10
+@patch(as_prop=True)
+def vocab(self:ByteDL): # None where nothing is known about the symbols
+    "What its symbols mean"
+    return {256: ByteVocab(), LetterVocab.vocab_sz: LetterVocab()}.get(self.vocab_sz)
+
 def vocab_of(
     dls, # fastai `DataLoaders`
 ): # A vocabulary, or None for data that is no text
     "What the tokens of the data mean"
-    dl = getattr(dls, 'train', None)
-    found = getattr(dl, 'vocab', None)
-    if found is not None and hasattr(found, 'encode'): return found
-    if not isinstance(dl, ByteDL): return None
-    return {256: ByteVocab(), LetterVocab.vocab_sz: LetterVocab()}.get(dl.vocab_sz)
+    found = getattr(getattr(dls, 'train', None), 'vocab', None)
+    return found if hasattr(found, 'encode') else None
 
 def same_vocab(a, b)->bool:
     "Do two vocabularies give the same tokens the same meaning?"

@@ -6,6 +6,7 @@
 __all__ = ['LMState', 'model_parts', 'model_layers', 'check_given', 'LM', 'attention_as', 'convert_model']
 
 # %% ../../nbs/30_models/01_lm.ipynb #d906914c
+import math
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from .search import Generating
 from .carry import evaluating
 from .generate import check_sampling,sample_token
 from .names import named_attention
+from .tape import same_form
 from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Stack,check_dropout
@@ -189,6 +191,17 @@ def max_positions(self:LM)->int: # None for any number
     "How many tokens there are positions for"
     codes = self.embed.positions
     return None if codes is None else codes.max_len
+
+@patch
+def even_steps(self:LM,
+    before:LMState, # A state
+    after:LMState, # The state that reading one token has made of it
+)->float: # `math.inf` for any number, 0 if nobody can say
+    "For how many more tokens does reading one consist of the same operations?"
+    if before is None: return 0
+    layers = zip(self.blocks, before.layers, after.layers, strict=True)
+    return min(math.inf if same_form(old, new) else block.attention.even_steps(new)
+               for block,old,new in layers)
 
 @patch(as_prop=True)
 def one_length(self:LM)->bool:

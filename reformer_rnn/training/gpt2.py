@@ -16,6 +16,7 @@ from fastai.data.core import TfmdDL
 from fastcore.basics import chunked,patch
 
 from ..core import check_int
+from ..data.loaders import Shown
 from .learner import lm_learner
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #00727ad9
@@ -33,7 +34,8 @@ def gpt2_groups(
 class NoDecayOfGates(Callback):
     "Spare what starts at zero from weight decay"
     def before_fit(self):
-        "Mark the parameters in the optimizer"
+        "Mark the parameters in the optimizer, which a learner that was exported does not have"
+        if self.opt is None: return
         for name,p in self.model.rec.named_parameters():
             if name.split('.')[0] in self.model.rec.zeros: self.opt.state[p]['do_wd'] = False
 
@@ -66,17 +68,18 @@ def gpt2_learner(
     return learn
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #7ea9f351
-class DrawnDL(TfmdDL):
+class DrawnDL(Shown, TfmdDL):
     """Batches that a function draws, as many as there are items for, in the order in which a plain
     loop would draw them"""
     def __init__(self,
         dataset:range, # Item numbers; only how many there are matters
         draw, # `n -> batch`: a tuple of tensors with n rows
         bs:int=16, # Rows of a batch
+        num_workers:int=0, # Worker processes would draw from generators of their own, so none
         **kwargs
     ):
         self.draw = draw
-        super().__init__(dataset, bs=check_int('bs', bs), num_workers=0, **kwargs)
+        super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)
 
     def before_iter(self):
         "Note where the generator stands"
@@ -90,6 +93,12 @@ def sample(self:DrawnDL):
     return super(DrawnDL, self).sample()
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #8eb4fa86
+@patch
+def new(self:DrawnDL, dataset=None, cls=None, **kwargs):
+    "Copy the loader with some arguments changed"
+    kwargs['shuffle'] = False # what is drawn is random already
+    return super(DrawnDL, self).new(dataset, cls, draw=self.draw, **kwargs)
+
 @patch
 def create_batches(self:DrawnDL, samps):
     "Draw a batch for every `bs` items"

@@ -18,12 +18,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 import torch.nn.functional as F
-from fastai.data.core import DataLoaders
 from fastai.learner import Learner
 
 from ...core import check_int,seed_everything
 from ...attention.block_recurrent import BlockRecurrentAttention
-from ...data.copy import IGNORE
+from ...data.loaders import IGNORE,Loaders
 from ...data.documents import (ByteVocab,Document,Documents,read_folder,read_latex,
                                          read_modules,read_packages,read_pg19,train_bpe)
 from ...data.reading import (DocumentDL,Portions,bits_per_byte,documents_dls,
@@ -132,7 +131,7 @@ def doclm_learner(
     dls = documents_dls(parts.train, parts.valid, cfg.bs, cfg.seq_len, rows_for(parts.valid),
                         vocab, seed, cfg.device)
     model = doclm_model(cfg, row, dls.train.vocab_sz).to(cfg.device)
-    dls = DataLoaders(Portions(dls.train, cfg.steps), dls.valid)
+    dls = Loaders(Portions(dls.train, cfg.steps), dls.valid)
     return brt_learner(dls, model, cfg, cbs=[ResetRows()])
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #c18dfbd3

@@ -23,14 +23,13 @@ import numpy as np,pandas as pd
 import torch
 import torch.nn.functional as F
 from fastai.callback.training import GradientClip
-from fastai.data.core import DataLoaders
-from fastai.optimizer import Adam
 from fastcore.basics import chunked
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #7cb11f1c
 from ...core import check_choice,check_folder,check_int,check_writable
 from ...core import read_json,seed_everything,select_state,whole_folder,write_json
 from ...data.documents import Document,Documents
+from ...data.loaders import Loaders
 from ...data.reading import documents_dls
 from ...data.text import Split,read_bytes
 from ...data.wiki import text_name
@@ -46,6 +45,7 @@ from ...training.checkpoints import differences
 from ...training.gpt2 import DrawnDL,TorchCycle,gpt2_learner
 from ...training.learner import lm_learner
 from ...training.processes import from_first,process_number
+from ...training.schedules import torch_adam
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #b8c1aa2a
 @dataclass
@@ -138,7 +138,7 @@ def base_passes(
 def base_dls(
     cfg:GPT2BaseConfig, # Settings
     pages:Split, # From `gpt2_pages`
-)->DataLoaders:
+)->Loaders:
     "Random pieces of the training pages, and the same few of the test pages after every pass"
     n = n_positions(cfg)
     def text(pages): return byte_ids(b'\n'.join(page.data for page in pages))
@@ -147,7 +147,7 @@ def base_dls(
     items = range(cfg.base_steps//base_passes(cfg.base_steps)*cfg.base_bs)
     drawn = DrawnDL(items, lambda rows: random_pieces(train, n, rows), bs=cfg.base_bs)
     valid = DrawnDL(range(64), lambda rows: fixed, bs=64)
-    return DataLoaders(drawn, valid, device=torch.device(cfg.device))
+    return Loaders(drawn, valid, device=torch.device(cfg.device))
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #b50a570d
 def base_learner(
@@ -158,7 +158,7 @@ def base_learner(
     seed_everything(0)
     base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n_positions(cfg)).to(cfg.device)
     cbs = [GradientClip(1.),TorchCycle(cfg.base_lr, .1)]
-    opt_func = partial(Adam, sqr_mom=.999, eps=1e-8, wd=.01) # the AdamW of PyTorch
+    opt_func = partial(torch_adam, wd=.01) # the AdamW of PyTorch
     return lm_learner(base_dls(cfg, pages), RecurrentGPT2(base, 'none'), cfg.base_lr, cbs=cbs,
                       opt_func=opt_func, wd_bn_bias=True)
 

@@ -11,17 +11,14 @@ __all__ = ['gpt2_kinds', 'gpt2_recall_experiment', 'GPT2RecallConfig', 'gpt2_rec
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #0ea1c96e
 import copy,json,shutil
 from dataclasses import asdict,dataclass,replace
-from functools import partial
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 from fastai.callback.training import GradientClip
-from fastai.data.core import DataLoaders
-from fastai.optimizer import Adam
 
 from ...core import check_choice,seed_everything,select_state
-from ...data.copy import IGNORE
+from ...data.loaders import IGNORE,Loaders
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from ...runs.experiment import same_settings
 from ...runs.read import Runs,dashed
@@ -29,6 +26,7 @@ from ...runs.train import LongRun,Training,fit_recorded,run_path
 from ...training.gpt2 import DrawnDL,TorchCycle
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
+from ...training.schedules import torch_adam
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #afc121a5
 gpt2_kinds = { # Name of a model -> its memory and options
@@ -103,7 +101,7 @@ def gpt2_recall_xy(
 def gpt2_recall_dls(
     cfg:GPT2RecallConfig, # Settings
     between:int, # Longest distance; -1 for single windows
-)->DataLoaders:
+)->Loaders:
     "Fresh sequences at random distances for training, the same at the longest for validation"
     def draw(rows):
         distance = torch.randint(between+1, ()).item() if between>=0 else -1
@@ -111,7 +109,7 @@ def gpt2_recall_dls(
     test = gpt2_recall_xy(cfg, cfg.n_test, between, torch.Generator().manual_seed(9_000))
     train = DrawnDL(range(cfg.steps*cfg.bs), draw, bs=cfg.bs)
     valid = DrawnDL(range(cfg.n_test), lambda rows: test, bs=cfg.n_test)
-    return DataLoaders(train, valid, device=torch.device(cfg.device))
+    return Loaders(train, valid, device=torch.device(cfg.device))
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #9e038698
 def fit_gpt2_recall(
@@ -122,10 +120,9 @@ def fit_gpt2_recall(
     seed:int, # Of the run
 )->dict: # The record
     "Train on fresh sequences, with the AdamW and the schedule of PyTorch"
-    opt_func = partial(Adam, sqr_mom=.999, eps=1e-8, wd=0.)
     cbs = [GradientClip(1.),TorchCycle(cfg.lr)]
     learn = lm_learner(gpt2_recall_dls(cfg, between), model, cfg.lr, metrics=MaskedAccuracy(),
-                       cbs=cbs, opt_func=opt_func, train_bn=False)
+                       cbs=cbs, opt_func=torch_adam, train_bn=False)
     return fit_recorded(learn, cfg, 'gpt2_recall', name, seed)
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #1bad9841

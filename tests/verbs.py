@@ -1,0 +1,160 @@
+"fastai's verbs on every kind of loader of this package; `python tests/verbs.py` tries them where there is no pytest."
+import tempfile, warnings
+from functools import partial
+from pathlib import Path
+
+import torch
+from fastai.callback import fp16, hook, schedule  # they add verbs to a Learner
+from fastai.learner import Learner, load_learner
+
+from reformer_rnn.all import *
+
+TEXT = b'It was the best of times, it was the worst of times. '*60
+small = dict(d_model=16, n_layers=1, n_heads=2)
+
+def text(carry=False):
+    data = torch.frombuffer(bytearray(TEXT), dtype=torch.uint8)
+    dls = text_dls(data[:2000], data[2000:3000], 4, 32, device='cpu')
+    return lm_learner(dls, LM(256, attention='linear', **small), carry=carry)
+
+def letters():
+    data = encode_text8('it was the best of times '*100)
+    return lm_learner(text_dls(data[:2000], data[2000:], 4, 32, device='cpu', vocab_sz=27), LM(27, **small))
+
+def read_documents(resets=True):
+    docs = Documents(Document(f'book {i}', TEXT[:200+40*i]) for i in range(6))
+    return documents_dls(docs[:4], docs[4:], 2, 32, device='cpu', resets=resets)
+
+def documents(portions=False):
+    dls = read_documents()
+    if portions: dls = Loaders(Portions(dls.train, 5), dls.valid)
+    model = BlockRecurrentLM(256, window=16, n_states=4, recurrent=(-1,), **small)
+    return lm_learner(dls, model, cbs=[ResetRows()])
+
+def gpt2(resets=True):
+    return gpt2_learner(read_documents(resets), RecurrentGPT2(byte_gpt2(16, 2, 2, 32), 'kv', window=16, layers=range(1)))
+
+def series():
+    parts = forecast_windows(synthetic_series(400), 12, 4)
+    n, n_time = len(parts.train.columns), parts.train.times.shape[1]
+    model = Informer(n, n, 12, 6, 4, d_model=12, n_heads=3, d_ff=24, n_time=n_time)
+    return Learner(forecast_dls(parts, 16, device='cpu'), model, loss_func=torch.nn.MSELoss())
+
+def copy(varied=False):
+    return copy_learner(copy_dls(16, 11, 8, 64, 20, varied=varied, device='cpu'), LM(11, **small))
+
+def digits(): return lm_learner(digits_dls(bs=64, device='cpu'), LM(18, attention='linear', **small))
+
+def generated(cls, vocab_sz):
+    dls = Loaders(cls(range(64), (40, 48), bs=8), cls(range(20), (40,), fixed=True, bs=8), device=torch.device('cpu'))
+    return lm_learner(dls, LM(vocab_sz, **small))
+
+def drawn():
+    def draw(n): return (torch.arange(9).repeat(n, 1),)*2
+    return lm_learner(Loaders(DrawnDL(range(64), draw, bs=8), DrawnDL(range(16), draw, bs=16)), LM(9, **small))
+
+LEARNERS = {
+    'text': text, 'text carried': partial(text, True), 'letters': letters, 'documents': documents,
+    'portions': partial(documents, True), 'GPT-2': gpt2, 'GPT-2 without flags': partial(gpt2, False), 'series': series,
+    'copy': copy, 'varied copy': partial(copy, True), 'digits': digits, 'recall': partial(generated, RecallDL, 18),
+    'parity': partial(generated, ParityDL, 2), 'permutations': partial(generated, PermutationsDL, 6),
+    'reassigned': partial(generated, ReassignedDL, 272), 'drawn': drawn}
+
+# Whose learners do not write, and what they say instead
+NO_TEXT = {'series': 'learn.get_preds'} | {name: 'no vocabulary' for name in LEARNERS if name in (
+    'copy', 'varied copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'drawn')}
+
+def targets(dl): return [b[-1] for b in dl]
+
+def same(a, b): assert torch.equal(torch.as_tensor(a), torch.as_tensor(b))
+
+def refused(f, said):
+    "Is this refused with an error that says what to do?"
+    try: f()
+    except ValueError as e: assert said in str(e), e
+    else: raise AssertionError(f'not refused, although expected to say {said!r}')
+
+def show_batch(learn, name):
+    for dl in learn.dls[0], learn.dls[1]: dl.show_batch(max_n=2)
+    learn.dls.show_batch()
+
+def show_results(learn, name):
+    learn.show_results(max_n=2)
+    learn.show_results(ds_idx=0)
+
+def get_preds(learn, name):
+    dl = learn.dls.valid
+    preds, found = learn.get_preds()
+    same(found, torch.cat(targets(dl), int(getattr(dl, 'contiguous', False))))
+    assert preds.shape[:2] == found.shape[:2]
+    def with_input(): return learn.get_preds(dl=dl, with_input=True)
+    if getattr(dl, 'resets', False): refused(with_input, 'read the inputs from the loader')
+    else: same(with_input()[1], preds)
+
+def predict(learn, name):
+    options = dict(n=5, temperature=.8) if isinstance(learn, SequenceLearner) else {}
+    def write(): return learn.predict('it was', **options)
+    if name in NO_TEXT: refused(write, NO_TEXT[name])
+    else: assert write().startswith('it was') and len(write()) > 6
+
+def summary(learn, name): assert 'Total params' in learn.summary()
+
+def export(learn, name):
+    learn.fit(1)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # fastai's, that a pickle can do anything
+        learn.path = Path(folder)
+        learn.export('learner.pkl')
+        again = load_learner(Path(folder)/'learner.pkl')
+    dl = learn.dls.valid
+    with again.no_bar():
+        same(again.get_preds(dl=dl)[0], learn.get_preds(dl=dl)[0])
+        predict(again, name)
+        for f in again.dls.show_batch, again.validate, again.get_preds, partial(again.fit, 1):
+            refused(f, 'exported without its data')
+    learn.fit(1)  # which still has its own
+
+def lr_find(learn, name): assert learn.lr_find(num_it=8, show_plot=False).valley > 0
+
+def save(learn, name):
+    learn.fit(1)
+    with tempfile.TemporaryDirectory() as folder:
+        learn.path = Path(folder)
+        learn.save('model')
+        before = learn.validate()[0]
+        for p in learn.model.parameters(): p.data.zero_()
+        learn.load('model')
+    same(learn.validate()[0], before)
+    learn.fit(1)
+
+def validate(learn, name):
+    learn.fit(1)
+    in_training = learn.recorder.values[-1][1]
+    same(learn.validate()[0], in_training)
+
+def half(learn, name, to):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # PyTorch's, that there is no GPU
+        getattr(learn, to)().fit(1)
+        assert learn.validate()[0] > 0
+
+def to_fp16(learn, name): half(learn, name, 'to_fp16')
+def to_bf16(learn, name): half(learn, name, 'to_bf16')
+
+VERBS = {f.__name__: f for f in (show_batch, show_results, get_preds, predict, summary, export, lr_find, save, validate,
+                                 to_fp16, to_bf16)}
+
+def try_verb(name, verb):
+    "Build the learner of a loader, and try a verb."
+    import matplotlib.pyplot as plt
+    torch.manual_seed(0)
+    learn = LEARNERS[name]()
+    with learn.no_bar(), learn.no_logging(): VERBS[verb](learn, name)
+    plt.close('all')
+
+if __name__ == '__main__':
+    for name in LEARNERS:
+        for verb in VERBS:
+            try: try_verb(name, verb)
+            except Exception as e: raise RuntimeError(f'{verb} of {name}') from e
+    print(f'{len(VERBS)} verbs on {len(LEARNERS)} loaders')
