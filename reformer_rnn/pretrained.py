@@ -34,6 +34,7 @@ class Pretrained(Movable):
     "A module that remembers what it was built with, and can be kept in a folder"
     vocab = None # of a model of texts: what its tokens mean
     scaler = None # of a model of series: the units of its columns
+    outlook = None # of a model of series: what it has to know of a table
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -246,7 +247,8 @@ CARD = 'README.md'
 Companion = namedtuple('Companion', 'write read names')
 companions = {} # Attribute of the model -> `Companion`
 # Attribute -> module that enters it there
-companion_modules = dict(vocab='reformer_rnn.data.vocab', scaler='reformer_rnn.data.series')
+companion_modules = dict(vocab='reformer_rnn.data.vocab', scaler='reformer_rnn.data.series',
+                         outlook='reformer_rnn.data.outlook')
 
 def companion(
     name:str, # Attribute of a model

@@ -39,6 +39,8 @@ TINY = {
     'gpt2_recall': (dict(attention=('kv',), seeds=(0,), window=8, d_model=16, n_layers=1, n_heads=2, m=2, base_steps=5,
                          epochs=2, steps=8, bs=4, between=1,
                          test_between=(0,), n_test=64), 12),
+    'exam': (dict(task=('parity',), attention=('delta:2',), seeds=(0,), rates=(1e-2,), updates=8, tokens=80,
+                  epoch_steps=4, n_valid=4, n_test=4, d_model=16, d_ff=16, seconds=0.), 6),
 }
 TINY['gpt2_recall, while its base learns'] = TINY['gpt2_recall'][0], 3
 

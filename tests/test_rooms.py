@@ -100,3 +100,19 @@ def test_lines_of_scripts(name):
     lines = (ROOT/name).read_text().split('\n')
     wide = [line for line in lines if len(line) > WIDEST_SCRIPT and not FREE.search(line)]
     assert not wide, '\n'.join([f'{len(wide)} lines over {WIDEST_SCRIPT} columns:', *wide])
+
+NO_LESSONS = {'10_fla', '21_decay_kernel', '90_recurrent'}  # kernels, and a test over all layers
+LESSONS = [o for o in NOTEBOOKS if o.startswith(('nbs/10_attention/', 'nbs/20_blocks/'))
+           and o.split('/')[2].removesuffix('.ipynb') not in NO_LESSONS]
+
+@pytest.mark.parametrize('name', LESSONS)
+def test_lessons_end_with_pitfalls_and_an_exercise(name):
+    "What goes wrong, and something to try; its answer is folded, and between empty lines, so that it is set as text."
+    cells = json.loads((ROOT/name).read_text())['cells']
+    text = '\n\n'.join(''.join(c['source']) for c in cells if c['cell_type'] == 'markdown')
+    assert '## Pitfalls\n' in text, 'no section "Pitfalls"'
+    _, found, exercises = text.partition('## Exercise')
+    assert found, 'no section "Exercise" or "Exercises"'
+    answers = exercises.count('<details')
+    folded = re.findall(r'\n\n<details class="answer"><summary>Answer</summary>\n\n[^<]+\n\n</details>', exercises)
+    assert answers and len(folded) == answers, 'each answer stands in <details class="answer">, between empty lines'

@@ -10,7 +10,7 @@ from pathlib import Path
 from nbdev.config import get_config
 from nbdev.doclinks import nbglob
 
-from sitebuild import agreement, api, html
+from sitebuild import agreement, api, html, runs
 from sitebuild.citations import Bibliography
 from sitebuild.convert import Converter, markdown_cell
 from sitebuild.maths import write_font
@@ -102,7 +102,7 @@ def build(cfg, folder):
     for name in ('.buildinfo', 'objects.inv'): (site/name).unlink(missing_ok=True)
     shutil.rmtree(site/'_sources', ignore_errors=True)
     (site/'.nojekyll').touch()
-    html.finish(site)
+    html.finish(site, runs.read_rows(nbs/'results'/'claims.json'))
     write_font([page.read_text() for page in sorted(site.rglob('*.html'))], site/'_static'/'maths.woff')
     problems += html.faults(site)
     (site/'llms.txt').write_text(llms(menu, pages[FRONT], cfg))

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import cast_state,check_choice,check_int
+from ..core import autocast_dtype,cast_state,check_choice,check_int,trusted
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
@@ -224,8 +224,7 @@ def weights_mark(self:StateCell)->int: # None if nobody can say
     """A number that is another one after a change of the weights that `project` uses, or of the
     precision in which it computes"""
     ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias
-    device = ids.device.type
-    precision = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else None
+    precision = str(autocast_dtype(ids.device))
     try: return hash((precision,self.recorded,ids.data_ptr(),ids._version,
                       norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,
                       bias is not None and (bias.data_ptr(),bias._version)))
@@ -239,7 +238,7 @@ def usable(self:StateCell, memory)->bool:
     if not isinstance(memory, StateMemory) or not (memory.k.requires_grad
                                                    or not torch.is_grad_enabled()):
         return False
-    if torch.compiler.is_compiling(): return True
+    if torch.compiler.is_compiling() or trusted(): return True
     mark = self.weights_mark()
     return mark is not None and memory.mark.tolist()==[mark]*len(memory.mark)
 
@@ -249,7 +248,7 @@ def remember(self:StateCell, c, projected=None)->StateMemory:
     "The memory of states c, which are projected if they are not yet"
     projected = projected or self.project(c)
     mark = None if torch.compiler.is_compiling() else self.weights_mark()
-    return StateMemory(projected.k, projected.v, torch.full((len(c),), mark or 0))
+    return StateMemory(projected.k, projected.v, torch.full((len(c),), mark or 0, device='cpu'))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1e5797b4
 @patch
@@ -369,3 +368,8 @@ def remember(self:BlockRecurrentAttention,
 def left(self:BlockRecurrentAttention, state:BlockState)->int:
     "How many positions the present block still takes"
     return 2*self.window-state.k.shape[2]
+
+@patch
+def even_steps(self:BlockRecurrentAttention, state):
+    "Up to the token that completes the block"
+    return self.left(state)-1

@@ -17,7 +17,7 @@ from .layer import sdpa
 # %% ../../nbs/10_attention/23_buckets.ipynb #5a545a72
 class BucketTable(NamedTuple):
     "The last places of every bucket"
-    # The oldest first, -1 for none, (b, h, R, buckets+1, m-1); nobody reads the last row
+    # The oldest first, -1 for none, (b, h, R, buckets+1, w-1); the last row is never read
     places:torch.Tensor
     rows:torch.Tensor # Number of the first row of each round, if all are counted, (b, h, R, 1)
 
@@ -31,7 +31,7 @@ def build_table(
     buckets:torch.Tensor, # Of all positions, (b, h, R, n); -1 in none
     real:torch.Tensor, # (b, n), False for padding
     n_buckets:int, # Buckets of a round
-    bucket_size:int, # m
+    bucket_size:int, # w
 )->BucketTable:
     "The table after n positions"
     b,h,R,n = buckets.shape
@@ -51,7 +51,7 @@ def enter_positions(
     buckets:torch.Tensor, # Of the new positions, (b, h, R, n)
     first:int, # Place of the first of them
     real:torch.Tensor=None, # (b, n), False for padding, which sees anything; None if all is real
-)->torch.Tensor: # Earlier places that each of them sees, -1 for none, (b, h, n, R*(m-1))
+)->torch.Tensor: # Earlier places that each of them sees, -1 for none, (b, h, n, R*(w-1))
     "Read the rows of new positions, and enter their places"
     if real is not None: buckets = buckets.masked_fill(~real[:,None,None], table.spare)
     if buckets.shape[-1]==1: places = enter_one(table, buckets, first)
@@ -63,7 +63,7 @@ def enter_one(
     table:BucketTable, # Changed in place
     buckets:torch.Tensor, # (b, h, R, 1)
     place:int, # Of the new position
-)->torch.Tensor: # (b, h, R, 1, m-1)
+)->torch.Tensor: # (b, h, R, 1, w-1)
     "Read the row of one new position, and enter its place at the end"
     rows = table.places.flatten(0, 3)
     at = (buckets+table.rows).flatten()
@@ -78,7 +78,7 @@ def enter_sorted(
     in_order:torch.Tensor, # Buckets of the new positions, sorted, (b, h, R, n)
     order:torch.Tensor, # Which new position stands where, (b, h, R, n)
     first:int, # Place of new position 0
-)->torch.Tensor: # (b, h, R, n, m-1), in the order of positions
+)->torch.Tensor: # (b, h, R, n, w-1), in the order of positions
     "Read the rows of new positions, and enter the last of each bucket"
     rows = table.places.flatten(0, 3)
     width = rows.shape[1]

@@ -11,8 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ..core import (
-    check_choice,check_int,check_mask,check_qkv,hide_padding,own_state,values_known)
+from reformer_rnn.core import (
+    check_choice,check_int,check_mask,check_qkv,hide_padding,own_state,values_known,
+    without_autocast)
 from .decay_kernel import attend_decaying
 from .layer import QKVAttention,register_attention,split_heads
 from .linear import safe_divide
@@ -139,7 +140,7 @@ def decay_attention(
     b,h,n,d = check_equal_lengths(q, k, v).shape
     C = check_int('chunk_size', chunk_size)
     check_mask(mask, (b,h,n,n), key_only=True)
-    with torch.autocast(q.device.type, enabled=False):
+    with without_autocast(q):
         Q,K,V = (o.to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
         if mask is not None: Q,K,V = (hide_padding(o, mask) for o in (Q,K,V))
         g = log_decays(decay, q.shape, Q.dtype, mask)

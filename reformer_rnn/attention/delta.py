@@ -7,15 +7,15 @@ __all__ = ['delta_matrix', 'delta_chunks', 'over_whole', 'differentiable_delta_g
            'check_delta', 'check_steps', 'delta_attention', 'delta_decays']
 
 # %% ../../nbs/10_attention/15_delta.ipynb #34ff90ff
-import math
-
 import torch
 import torch.nn.functional as F
+from fastcore.basics import patch
 
-from ..core import check_int,check_mask,hide_padding,ordinary_only,values_known
+from ..core import (
+    check_int,check_mask,hide_padding,ordinary_only,values_known,without_autocast)
 from .decay import (check_equal_lengths,decay_matrix,log_decays,
                                           start_state,sums_after)
-from .decay_kernel import LEAST,gradient_like,sum_ranges
+from .decay_kernel import gradient_like,may_divide,sum_ranges
 from .linear import Buffers,cut_tile,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/15_delta.ipynb #75282e99
@@ -65,55 +65,68 @@ def delta_chunks(
 class _Tile:
     "What a tile is before its state is known: N chunks of all its heads, each (C, ...)"
     def __init__(self, buffers, xs, cut, constants):
-        def load(name, x):
-            x = cut(x)
-            return buffers(name, *x.shape).copy_(x).flatten(0, 2)
         q,k,v,beta,g = xs
-        self.buffers,self.chunks,self.gated = buffers,len(cut(q)),g is not None
-        self.Q,self.K,self.V,self.beta = (load(*x) for x in (('Q',q),('K',k),('V',v),('beta',beta)))
+        self.buffers,self.cut = buffers,cut
+        self.Q,self.K,self.beta = (self.load(*x) for x in (('Q',q),('K',k),('beta',beta)))
+        self.chunks = len(cut(q))
         self.N,self.C,self.d = self.K.shape
         self.square = self.N,self.C,self.C
-        eye,self.sums,self.triangle = constants[self.C]
-        if self.gated: self.factors(load('g', g).squeeze(-1))
+        eye,self.triangle,self.sums = constants[self.C]
+        self.shrink = self.grow = self.between = self.before = self.after = self.whole = None
+        if g is not None: self.weigh(self.load('g', g).squeeze(-1))
+        self.V = self.load('V', v, self.grow)
         self.KK,self.QK = (torch.bmm(x, self.K.mT, out=buffers(name, *self.square))
                            for name,x in (('KK',self.K),('QK',self.Q)))
-        self.A = self.decayed('A', self.QK).tril_()
-        self.KKd = self.decayed('KKd', self.KK)
+        self.A = self.scaled('A', self.QK, self.between).tril_()
+        self.KKd = self.scaled('KKd', self.KK, self.between)
         system = torch.mul(self.KKd, self.beta, out=buffers('system', *self.square))
         self.inverse = torch.linalg.solve_triangular(system, eye.expand(self.square), upper=False,
                                                      unitriangular=True)
 
-    def factors(self, g):
-        """Products of decays between two positions, from the start, to the end, and over the whole
-        chunk"""
-        self.open = bool(g.sum(-1).min()>math.log(LEAST))
-        if self.open: return self.quotients(g)
-        sums = torch.mm(g, self.sums, out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
-        between,before,after,whole = sums.split([self.C**2,self.C,self.C,1], -1)
-        self.between = between.unflatten(-1, (self.C,self.C))
-        self.whole = whole.unsqueeze(-1)
-        self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
+    def load(self, name, x, factor=None):
+        "The tile of `x` as chunks, times a factor of each position"
+        x = self.cut(x)
+        own = self.buffers(name, *x.shape)
+        if factor is None: own.copy_(x)
+        else: torch.mul(x, factor.view(*x.shape[:-1], 1), out=own)
+        return own.flatten(0, 2)
 
-    def quotients(self, g):
-        "The same where no gate is nearly shut: all factors are quotients of running products"
-        upto = (g @ self.triangle.mT).exp_().unsqueeze(-1)
-        inverse = upto.reciprocal()
-        self.between = torch.mul(upto, inverse.mT, out=self.buffers('between', *self.square))
-        self.before,self.whole = upto,upto[:,-1:]
-        self.after = inverse.mul_(self.whole)
+    def store(self, x, whole, factor=None):
+        "Put chunks, times a factor of each position, into the tile of `whole`"
+        place = self.cut(whole)
+        x = x.view(place.shape)
+        if factor is None: place.copy_(x)
+        else: torch.mul(x, factor.view(*x.shape[:-1], 1), out=place)
 
-    def decayed(self, name, x):
-        "Products of two positions, with what is left between them"
-        return torch.mul(x, self.between, out=self.buffers(name, *self.square)) if self.gated else x
+# %% ../../nbs/10_attention/15_delta.ipynb #36aa6dc1
+@patch
+def weigh(self:_Tile, g):
+    "What decays change: values and outputs, or else every product of two positions"
+    if not may_divide(g): return self.factors(g)
+    self.shrink = (g @ self.triangle.mT).exp_().unsqueeze(-1) # products from the start
+    self.grow = self.shrink.reciprocal()
+    self.whole = self.shrink[:,-1:]
 
-    def scaled(self, name, x, factor):
-        "`x` times `factor`, which is there only with decays"
-        return torch.mul(x, factor, out=self.buffers(name, *x.shape)) if self.gated else x
+@patch
+def factors(self:_Tile, g):
+    """Products of decays between two positions, from the start, to the end, and over the whole
+    chunk"""
+    sums = torch.mm(g, self.sums, out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
+    between,before,after,whole = sums.split([self.C**2,self.C,self.C,1], -1)
+    self.between = between.unflatten(-1, (self.C,self.C))
+    self.whole = whole.unsqueeze(-1)
+    self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
+
+@patch
+def scaled(self:_Tile, name, x, factor):
+    "`x` times `factor`, if there is one"
+    if factor is None: return x
+    return torch.mul(x, factor, out=self.buffers(name, *x.shape))
 
 # %% ../../nbs/10_attention/15_delta.ipynb #367baa52
 def _by_chunk(tile, *xs):
-    "Tensors (N, ...) as lists with one entry a chunk, (sequences*h, ...)"
-    return [x.unflatten(0, (tile.chunks,-1)).unbind(0) for x in xs]
+    "Tensors (N, ...), None left out, as lists with one entry a chunk, (sequences*h, ...)"
+    return [x.unflatten(0, (tile.chunks,-1)).unbind(0) for x in xs if x is not None]
 
 def _run_states(tile, start):
     """Fill in `U`, `W`, the keys as they are written, and the states before each chunk and after
@@ -121,18 +134,18 @@ def _run_states(tile, start):
     N,C,buffers,dv = tile.N,tile.C,tile.buffers,tile.V.shape[-1]
     T = torch.mul(tile.inverse, tile.beta.mT, out=buffers('T', *tile.square))
     tile.U = torch.bmm(T, tile.V, out=buffers('U', N, C, dv))
-    if tile.gated: T.mul_(tile.before.mT)
+    if tile.before is not None: T.mul_(tile.before.mT)
     tile.W = torch.bmm(T, tile.K, out=buffers('W', N, C, tile.d))
-    tile.written_K = tile.scaled('written_K', tile.K, tile.after if tile.gated else None)
+    tile.written_K = tile.scaled('written_K', tile.K, tile.after)
     tile.states = buffers('states', tile.chunks+1, N//tile.chunks, tile.d, dv)
     tile.states[0] = 0 if start is None else start.flatten(0, 1)
     states = tile.states.unbind(0)
-    parts = _by_chunk(tile, tile.U, tile.W, tile.written_K)
-    if tile.gated: parts += _by_chunk(tile, tile.whole)
+    parts = _by_chunk(tile, tile.U, tile.W, tile.written_K, tile.whole)
     for S,new,u,w,k,*kept in zip(states, states[1:], *parts):
         u.baddbmm_(w, S, alpha=-1)
-        if kept: torch.bmm(k.mT, u, out=new).addcmul_(S, kept[0])
-        else: torch.baddbmm(S, k.mT, u, out=new)
+        if tile.before is not None: S = torch.mul(S, *kept, out=new)
+        torch.baddbmm(S, k.mT, u, out=new)
+        if tile.shrink is not None: new.mul_(*kept)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #20c55db2
 def _run_back(tile, dO, R):
@@ -140,17 +153,17 @@ def _run_back(tile, dO, R):
     chunk"""
     N,C,buffers = tile.N,tile.C,tile.buffers
     tile.dU = torch.bmm(tile.A.mT, dO, out=buffers('dU', *dO.shape))
-    tile.read = tile.scaled('read', dO, tile.before if tile.gated else None) # what reads the state
+    tile.read = tile.scaled('read', dO, tile.before) # what reads the state
     Rs = buffers('R', *tile.states.shape)
     torch.bmm(tile.Q.mT, tile.read, out=Rs[:-1].flatten(0, 1))
     Rs[-1] = 0 if R is None else R
     grads = Rs.unbind(0)
-    parts = _by_chunk(tile, tile.dU, tile.W, tile.written_K)
-    if tile.gated: parts += _by_chunk(tile, tile.whole)
+    parts = _by_chunk(tile, tile.dU, tile.W, tile.written_K, tile.whole)
     for now,later,du,w,k,*kept in list(zip(grads, grads[1:], *parts))[::-1]:
+        if tile.shrink is not None: later.mul_(*kept)
         du.baddbmm_(k, later)
         now.baddbmm_(w.mT, du, alpha=-1)
-        if kept: now.addcmul_(later, kept[0])
+        if tile.before is not None: now.addcmul_(later, *kept)
         else: now.add_(later)
     tile.R = Rs[1:].flatten(0, 1)
     return buffers('last_R', *Rs[0].shape).copy_(Rs[0])
@@ -161,7 +174,7 @@ def _value_gradients(tile, S):
     buffers = tile.buffers
     Y = torch.bmm(tile.inverse.mT, tile.dU, out=buffers('Y', *tile.dU.shape))
     known = torch.bmm(tile.K, S, out=buffers('errors', *tile.V.shape))
-    if tile.gated: known.mul_(tile.before)
+    if tile.before is not None: known.mul_(tile.before)
     errors = torch.sub(tile.V, known, out=known)
     errors.baddbmm_(tile.KKd.tril_(-1), tile.U, alpha=-1)
     return errors.mul_(Y).sum(-1, keepdim=True),Y.mul_(tile.beta)
@@ -177,44 +190,46 @@ def _tile_gradients(tile, dO):
     shape = tile.Q.shape
     dQ,erased,written = (torch.bmm(x, s.mT, out=buffers(name, *shape)) # through the states
                          for name,x,s in (('dQ',tile.read,S),('erased',dV,S),('dK',tile.U,tile.R)))
-    if tile.gated:
+    dg = None
+    if tile.before is not None:
         factors = (E,tile.between),(G,tile.between),(erased,tile.before),(written,tile.after)
         for x,factor in factors: x.mul_(factor)
-        dg = _decay_gradient(tile, S, E, G, dQ, erased, written)
+        dg = _factor_gradient(tile, E, G, dQ, erased, written)
     dQ.baddbmm_(G, tile.K)
     dK = written.sub_(erased).baddbmm_(G.mT, tile.Q)
     dK.baddbmm_(torch.add(E, E.mT, out=buffers('both', *tile.square)), tile.K)
-    return (dQ,dK,dV,dbeta,dg) if tile.gated else (dQ,dK,dV,dbeta)
+    if tile.shrink is not None: dg = _quotient_gradient(tile, dQ, dV)
+    return dQ,dK,dV,dbeta,dg
 
 # %% ../../nbs/10_attention/15_delta.ipynb #d9bbea15
-def _decay_gradient(tile, S, E, G, dQ, erased, written):
-    "Gradients of the logarithms of decays, (N, C, 1)"
+def _quotient_gradient(tile, dQ, dV):
+    "Gradients of the logarithms of decays, (N, C, 1), where values were divided"
+    def dot(x, y, free): return torch.mul(x, y, out=tile.buffers(free, *x.shape)).sum(-1)
+    sums = dot(dQ, tile.Q, 'erased').sub_(dot(dV, tile.V, 'errors'))
+    ends = tile.states[1:].flatten(0, 1).mul_(tile.R) # R holds the last factor already
+    sums[:,-1:] += ends.sum((1,2)).unsqueeze(-1)/tile.whole.squeeze(-1)
+    return (sums @ tile.triangle).unsqueeze(-1)
+
+def _factor_gradient(tile, E, G, dQ, erased, written):
+    "The same, through a factor of each two positions"
     buffers,C = tile.buffers,tile.C
     terms = buffers('terms', tile.N, tile.sums.shape[1])
     between,before,after,whole = terms.split([C*C,C,C,1], -1)
-    pairs = between.unflatten(-1, (C,C))
-    torch.mul(G, tile.QK, out=pairs).addcmul_(E, tile.KK)
+    torch.mul(G, tile.QK, out=between.unflatten(-1, (C,C))).addcmul_(E, tile.KK)
     scratch = torch.mul(dQ, tile.Q, out=buffers('scratch', *tile.Q.shape))
     torch.sum(scratch.addcmul_(erased, tile.K, value=-1), -1, out=before)
     torch.sum(torch.mul(written, tile.K, out=scratch), -1, out=after)
-    through = torch.bmm(S.flatten(1).unsqueeze(-2), tile.R.flatten(1).unsqueeze(-1))
-    torch.mul(through.view(-1), tile.whole.view(-1), out=whole.squeeze(-1))
-    if not tile.open: return (terms @ tile.sums.mT).unsqueeze(-1)
-    return _through_quotients(tile, pairs, before, after, whole)
-
-def _through_quotients(tile, pairs, before, after, whole):
-    "The same, where every factor is a quotient of running products"
-    pairs = pairs.tril(-1) # a position and itself: no decay
-    sums = before+pairs.sum(-1)-pairs.sum(-2)-after
-    sums[:,-1:] += after.sum(-1, keepdim=True)+whole
-    return (sums @ tile.triangle).unsqueeze(-1)
+    S = tile.states[:-1].flatten(0, 1)
+    through = torch.mul(S, tile.R, out=buffers('through', *S.shape))
+    torch.mul(through.sum((1,2)), tile.whole.view(-1), out=whole.squeeze(-1))
+    return (terms @ tile.sums.mT).unsqueeze(-1)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #e64c52a8
 def _constants(parts, C, gated, like):
-    "For each length of a chunk the identity, the table of sums and a triangle of ones"
+    "For each length of a chunk the identity, a triangle of ones and the table of sums"
     def of(c):
         eye = torch.eye(c, dtype=like.dtype, device=like.device)
-        return eye,sum_ranges(c, like) if gated else None,torch.ones_like(eye).tril_()
+        return eye,torch.ones_like(eye).tril_(),sum_ranges(c, like) if gated else None
     return {c: of(c) for c in {min(C, part.stop-part.start) for part in parts}}
 
 # %% ../../nbs/10_attention/15_delta.ipynb #033d3c54
@@ -235,10 +250,10 @@ class _Delta(torch.autograd.Function):
                 tile = _Tile(buffers, (q,k,v,beta,g), cut, constants)
                 _run_states(tile, None if before is None else before[rows])
                 after[rows] = tile.states[-1].view_as(after[rows])
-                if tile.gated: tile.Q.mul_(tile.before)
+                if tile.before is not None: tile.Q.mul_(tile.before)
                 o = torch.bmm(tile.A, tile.U, out=buffers('out', *tile.U.shape))
                 o.baddbmm_(tile.Q, tile.states[:-1].flatten(0, 1))
-                cut(out).copy_(o.view(cut(out).shape))
+                tile.store(o, out, tile.shrink)
         ctx.save_for_backward(q, k, v, beta, g, S, *states[:-1])
         ctx.C = C
         ctx.set_materialize_grads(False) # no zeros where nobody asked for a gradient
@@ -261,11 +276,12 @@ def _backward(ctx, dO, R_last):
         for part,before in zip(parts[::-1], [S,*states][::-1]):
             cut = lambda x: cut_tile(x, rows, part, C)
             tile = _Tile(buffers, xs, cut, constants)
-            G = buffers('dO', *cut(dO).shape).copy_(cut(dO)).flatten(0, 2)
+            G = tile.load('dO', dO, tile.shrink)
             _run_states(tile, None if before is None else before[rows])
             R = _run_back(tile, G, R)
-            for whole,x in zip(grads, _tile_gradients(tile, G)):
-                cut(whole).copy_(x.view(cut(whole).shape))
+            factors = None,None,tile.grow,None,None
+            for whole,x,factor in zip(grads, _tile_gradients(tile, G), factors):
+                if x is not None: tile.store(x, whole, factor)
         if S is not None: dS[rows] = R.view_as(dS[rows])
     return (*grads,dS,None)
 
@@ -386,7 +402,7 @@ def delta_attention(
     dtype = torch.promote_types(q.dtype, torch.float32)
     real = mask # which writes are real
     if mask is not None and s>1: real = mask.repeat_interleave(s, 1)
-    with torch.autocast(q.device.type, enabled=False):
+    with without_autocast(q):
         Q = hide_padding(q, mask).to(dtype)
         K,V,beta = (hide_padding(x, real).to(dtype) for x in (k,v,beta.unsqueeze(-1)))
         if normalize_keys: K = F.normalize(K, dim=-1)

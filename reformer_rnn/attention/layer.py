@@ -101,6 +101,13 @@ class AttentionLayer(Pretrained):
         "Mix the projected tensors and return `(out, state)`"
         raise NotImplementedError
 
+    def even_steps(self,
+        state, # What an earlier call returned
+    )->float: # `math.inf` for any number
+        """After how many tokens, read one by one, will a step first do something else? For states
+        that grow; 0 if nobody can say"""
+        return 0
+
     def extra_repr(self):
         return (f'd_model={self.d_model}, n_heads={self.n_heads}, d_head={self.d_head}, '
                 f'causal={self.causal}')

@@ -17,7 +17,8 @@ import torch
 import torch.nn.functional as F
 
 from ..core import (
-    cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,values_known)
+    cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,
+    trusted,used_up,values_known,without_autocast)
 from ..pretrained import registries
 from .layer import QKVAttention,real_context,register_attention
 
@@ -242,7 +243,7 @@ _CausalLinear.backward = staticmethod(_backward)
 def differentiable_gradients(inputs, cotangents, C, phi):
     """The same gradients for a second derivative: autograd goes through `attend_chunks`, and keeps
     all of its products"""
-    with torch.autocast(inputs[0].device.type, enabled=False):
+    with without_autocast(inputs[0]):
         out,S = attend_plainly(*inputs, C, phi)
         outputs,cotangents = zip(*((o, g.to(o.dtype)) for o,
                                    g in zip((out,S), cotangents) if g is not None))
@@ -332,6 +333,7 @@ def safe_divide(num, den, positive=None):
     """`num/den`, and zero with zero gradients where there was nothing to sum; refuses as
     `check_denominators` does"""
     check_denominators(den, positive)
+    if positive is True and trusted(): return num/den # nothing can have vanished
     return num / torch.where(den>0, den, 1.)
 
 def read_sums(
@@ -351,10 +353,14 @@ def linear_step(
     positive=None, # As for `check_denominators`
 ): # `(out, state)`
     "One step of the recurrence (Katharopoulos et al. 2020, equations 18 to 20)"
-    columns = fk.transpose(-1,-2)
-    if state is None: new = LinearState(columns*v, fk.squeeze(2))
-    else: new = LinearState(torch.addcmul(state.S, columns, v), state.z+fk.squeeze(2))
-    return read_sums(fq, new, positive),new
+    columns = fk.mT
+    row = fk.squeeze(2)
+    if state is None: new = LinearState(columns*v, row)
+    elif used_up(): new = LinearState(state.S.addcmul_(columns, v), state.z.add_(row))
+    else: new = LinearState(torch.addcmul(state.S, columns, v), state.z+row)
+    num = (fq.flatten(0, 1) @ new.S.flatten(0, 1)).view_as(v)
+    den = (fq.squeeze(2)*new.z).sum(-1, keepdim=True).unsqueeze(-1)
+    return safe_divide(num, den, positive),new
 
 # %% ../../nbs/10_attention/02_linear.ipynb #5a1d8c4f
 def map_features(
@@ -401,7 +407,7 @@ def sum_context(
     "All that linear attention needs of a context"
     check_qkv(k, k, v)
     mask = check_mask(mask, (*k.shape[:2],1,k.shape[2]), key_only=True)
-    with torch.autocast(k.device.type, enabled=False):
+    with without_autocast(k):
         fk,v = map_keys(k, v, feature_map, mask)
         state = LinearState(fk.transpose(-1,-2) @ v, fk.sum(2))
         if k.shape[2]: check_sums(state, seen_so_far(get_feature_map(feature_map), mask))
@@ -425,7 +431,7 @@ def read_context(
     if state.S.shape[:2]!=q.shape[:2]:
         raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the queries have '
                          f'{tuple(q.shape)}: batch and heads must agree')
-    with torch.autocast(q.device.type, enabled=False):
+    with without_autocast(q):
         fq = map_features(q, feature_map)
         state = cast_state(state, fq.dtype)
         check_width(state, fq)
@@ -469,7 +475,7 @@ def linear_attention(
         return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask),
                             feature_map=feature_map),None
     mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-    with torch.autocast(q.device.type, enabled=False):
+    with without_autocast(q):
         state = cast_state(state, torch.promote_types(k.dtype, torch.float32))
         phi = get_feature_map(feature_map)
         attend = linear_backends[backend]

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from ..core import cast_state,check_int,check_mask,check_qkv,hide_padding
+from ..core import (
+    cast_state,check_int,check_mask,check_qkv,hide_padding,ordinary_only)
 from .cache import append_positions,last_positions
 from .layer import QKVAttention,register_attention,sdpa
 
@@ -127,13 +128,13 @@ def last_local(state, n):
 
 def all_real(real, k):
     "Which keys are real; all of them if `real` is None"
-    return k.new_ones(len(k), k.shape[2], dtype=torch.bool) if real is None else real
+    return k.new_ones(k.shape[0], k.shape[2], dtype=torch.bool) if real is None else real
 
 # %% ../../nbs/10_attention/04_local.ipynb #77328b60
 def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, scale):
     """Local attention of n queries in tiles; the keys are as many, after those of the past if there
     are any"""
-    n = q.shape[2]
+    b,_,n,_ = q.shape
     if n==0: return v[:,:,:0]
     if n==1 and causal and k.shape[2]>last and (bias is None or not bias.requires_grad):
         return attend_one(q, k, v, real, bias, first, scale)
@@ -153,7 +154,7 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     if allowed.requires_grad and real is None:
         out = (scaled(q, scale) @ k.transpose(-1,-2)).add(allowed).softmax(-1) @ v
     else: out = sdpa(q, k, v, attn_mask=allowed, scale=scale)
-    return out.unflatten(0, (-1,-(-n//rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
+    return out.unflatten(0, (b,(n+rows-1)//rows)).transpose(1, 2).flatten(2, 3)[:,:,:n]
 
 # %% ../../nbs/10_attention/04_local.ipynb #c9e65aea
 def attend_one(q, k, v, real, bias, first, scale):
@@ -174,8 +175,8 @@ def cut_tiles(q, k, v, real, size, causal):
     of keys before a tile's own"""
     n = q.shape[2]
     before = k.shape[2]-q.shape[2]
-    if n<=size: return q,k,v,real,before
-    end = -n%size
+    if n<=size and not ordinary_only(): return q,k,v,real,before
+    end = (size-n%size)%size # of no negative number: ONNX divides those otherwise
     pad = (0,0,size-before,end if causal else end+size)
     k,v,real = (None if o is None else into_tiles(F.pad(o, pad), size, 2 if causal else 3)
                 for o in (k,v,real))

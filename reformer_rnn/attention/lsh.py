@@ -15,11 +15,12 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
+from torch.overrides import handle_torch_function,has_torch_function
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
                                discrete_choice,hide_padding,
-                               in_transform,ordinary_only)
+                               in_transform,ordinary_only,without_autocast)
 from .buckets import (
     attend_places,build_table,enter_positions,reachable)
 from .cache import append_positions,must_copy
@@ -49,7 +50,7 @@ def draw_rotations(
     # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
     generator:torch.Generator=None,
     **kwargs, # `device`, `dtype`
-)->torch.Tensor: # (R, h, d, b/2), or half the sum of the factors in place of b/2
+)->torch.Tensor: # (R, h, d, B/2), or half the sum of the factors in place of B/2
     "Draw the random directions of every round and head"
     return torch.randn(check_int('n_hashes', n_hashes), n_heads, d_head,
                        sum(bucket_factors(n_buckets))//2, generator=generator, **kwargs)
@@ -64,18 +65,18 @@ def hash_buckets(
     "Hash by the nearest of the random directions and their opposites"
     factors = bucket_factors(2*rotations.shape[-1] if n_buckets is None else n_buckets)
     buckets,base = 0,1
-    with torch.autocast(x.device.type, enabled=False):
+    with without_autocast(x):
         projected = torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype))
-    for xR,b in zip(projected.split([b//2 for b in factors], -1), factors):
-        nearest = xR.abs().argmax(-1, keepdim=True)
-        buckets = buckets + base*(nearest+(xR.gather(-1, nearest)<0)*(b//2)).squeeze(-1)
-        base *= b
+    for xA,B in zip(projected.split([B//2 for B in factors], -1), factors):
+        nearest = xA.abs().argmax(-1, keepdim=True)
+        buckets = buckets + base*(nearest+(xA.gather(-1, nearest)<0)*(B//2)).squeeze(-1)
+        base *= B
     return buckets
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #b5433b32
 def band_pairs(
     same:torch.Tensor, # Is earlier key j in the bucket of query i? (..., n, keys), later keys False
-    bucket_size:int, # m
+    bucket_size:int, # w
 )->torch.Tensor: # Boolean, same shape
     "Of the keys marked in each row, the last `bucket_size`-1"
     return same & (same.flip(-1).cumsum(-1).flip(-1)<bucket_size)
@@ -91,7 +92,7 @@ class SortedRounds(NamedTuple):
 def as_sorted(
     order:torch.Tensor, # Position at every place, (b, h, R, n)
     place:torch.Tensor, # Place of every position, (b, h, R, n)
-    first:torch.Tensor, # First place that a position sees, one number a query
+    first:torch.Tensor, # First place that a position sees, one number per query
     last:torch.Tensor, # The place after the last one that it sees
 )->SortedRounds:
     """Write ranges of places as middle and reach, exact in float32 below 2^23 places; `ValueError`
@@ -122,7 +123,7 @@ def sort_positions(
 def sort_rounds(
     buckets:torch.Tensor, # (b, h, R, n)
     real:torch.Tensor, # Which positions are not padding, (b, n)
-    bucket_size:int, # m
+    bucket_size:int, # w
     window:str, # 'band' or 'chunk'
     causal:bool, # Hide later positions?
 )->SortedRounds:
@@ -165,12 +166,12 @@ def _blocks(x, bucket_size, window):
     "Cut batch and heads into blocks whose scores stay in cache"
     b,h,n,_ = x.shape
     # a shorter sequence is one chunk, in which everything of a bucket is seen
-    m = min(bucket_size, n)
-    fit = (2**20 if x.device.type=='cpu' else 2**26)//(2*n*m)
+    w = min(bucket_size, n)
+    fit = (2**20 if x.device.type=='cpu' else 2**26)//(2*n*w)
     batches,heads = max(1, fit//h),min(h, max(1, fit))
     for i in range(0, b, batches):
         for j in range(0, h, heads):
-            yield _Block(x, slice(i, min(b, i+batches)), slice(j, min(h, j+heads)), m, window)
+            yield _Block(x, slice(i, min(b, i+batches)), slice(j, min(h, j+heads)), w, window)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #af3f7fbe
 _HIDDEN,_ALONE = -1e30,-1e29
@@ -273,7 +274,7 @@ class _HashedAttention(torch.autograd.Function):
     "Softmax attention over what the sorted rounds show, with its gradient by recomputation"
     @staticmethod
     def forward(ctx, q, k, v, options, *rounds):
-        with torch.autocast(q.device.type, enabled=False):
+        with without_autocast(q):
             out,*sums = _attend(q, k, v, SortedRounds(*rounds), *options)
         ctx.save_for_backward(q, k, v, *rounds, out, *sums)
         ctx.options = options
@@ -287,7 +288,7 @@ class _HashedAttention(torch.autograd.Function):
         q,k,v,*rest = ctx.saved_tensors
         rounds = SortedRounds(*rest[:4])
         (out,total,*parts) = rest[4:]
-        with torch.autocast(q.device.type, enabled=False):
+        with without_autocast(q):
             grads = _attend_backward(g, q, k, v, rounds, out, total, parts, *ctx.options)
         return *grads,*[None]*5
 
@@ -304,7 +305,7 @@ class LSHState(NamedTuple):
 def lsh_step(
     q:torch.Tensor, # One query, (b, h, 1, d)
     state:LSHState, # Everything seen, the query's own key being the last
-    bucket_size:int, # m
+    bucket_size:int, # w
     scale:float, # Factor of q·k
 )->torch.Tensor: # (b, h, 1, dv)
     "Attention of one query by the band rule"
@@ -326,10 +327,13 @@ def attend_table(
     now:LSHState, # The same, and the new positions
     mask:torch.Tensor, # (b, n), False for padding; None if all that is new is real
     n_buckets:int, # Buckets of a round
-    bucket_size:int, # m
+    bucket_size:int, # w
     scale:float, # Factor of q·k
 )->torch.Tensor: # (b, h, n, dv); None where another form is better
     "Attention of new positions by the table of the last places"
+    if has_torch_function((q,)): # for function modes, this is one call
+        return handle_torch_function(attend_table, (q,), q, before, now, mask, n_buckets,
+                                     bucket_size, scale)
     n = q.shape[2]
     past = before.k.shape[2]
     if not q.numel() or must_copy(q, now.v) or 1<n and past<=_REPEAT*n: return None
@@ -352,7 +356,7 @@ def take_table(
     before:LSHState, # What came before
     now:LSHState, # The same, and the new positions
     n_buckets:int, # Buckets of a round
-    bucket_size:int, # m
+    bucket_size:int, # w
 ): # The table before the new positions; None if a single look at all keys costs less
     "Take the table of a state, or build it"
     table,real = _tables.pop(before.buckets, (None,None)) # of two that ask, one gets it
@@ -368,8 +372,8 @@ def take_table(
 def forget_unreachable(
     state:LSHState, # Any
     n_buckets:int, # Buckets b of a round
-    bucket_size:int, # m
-)->LSHState: # The same state if it has no more than (R+1)·b·(m-1) keys
+    bucket_size:int, # w
+)->LSHState: # The same state if it has no more than (R+1)·B·(w-1) keys
     "A state without the keys that no later position can see"
     n = state.k.shape[2]
     R = state.buckets.shape[2]
@@ -408,14 +412,14 @@ def attend_context(
     buckets:torch.Tensor, # Their buckets, (b, h, R, n)
     state, # `LSHState` of the context
     n_buckets:int, # Number of buckets of a round
-    bucket_size:int, # m: keys of its bucket that a query sees in every round
+    bucket_size:int, # w: keys of its bucket that a query sees in every round
     scale:float, # Factor of q·k
 )->torch.Tensor: # (b, h, n, dv), zero where no round shows anything
-    "Attention to the last m keys of the query's bucket, exact over the union of all rounds"
+    "Attention to the last w keys of the query's bucket, exact over the union of all rounds"
     n = q.shape[2]
-    m = min(bucket_size, state.k.shape[2])
+    w = min(bucket_size, state.k.shape[2])
     t = min(bucket_size, 32)
-    if not n*m: return q.new_zeros(*q.shape[:3], state.v.shape[-1])
+    if not n*w: return q.new_zeros(*q.shape[:3], state.v.shape[-1])
     rows = lambda x,i: x.gather(2,
                                 i.unsqueeze(-1).expand(-1, -1, -1,
                                                        x.shape[-1])) if x.ndim==4 else x.gather(2,
@@ -424,7 +428,7 @@ def attend_context(
     in_order = torch.where(state.real[:,None,None], state.buckets, _PADDING).gather(-1, order)
     ends = lambda x: (torch.searchsorted(in_order, x, right=right) for right in (False,True))
     begin,last = ends(buckets.contiguous())
-    seen = as_sorted(order, place, torch.maximum(begin, last-m), last)
+    seen = as_sorted(order, place, torch.maximum(begin, last-w), last)
     out = q.new_zeros(*q.shape[:3], state.v.shape[-1])
     logsum = q.new_full(q.shape[:3], _ALONE, dtype=torch.promote_types(q.dtype, torch.float32))
     for r in range(buckets.shape[2]):
@@ -432,19 +436,19 @@ def attend_context(
         source = slot.new_zeros(*slot.shape[:2], bucket.shape[-1]*t).scatter_(-1, slot,
                 torch.arange(n, device=q.device).expand_as(slot))
         end = torch.searchsorted(in_order[:,:,r].contiguous(), bucket, right=True)
-        # below 0 there is nothing, and nobody's range
-        places = end.unsqueeze(-1)-m+torch.arange(m, device=q.device)
+        # below 0 there is nothing, and no range
+        places = end.unsqueeze(-1)-w+torch.arange(w, device=q.device)
         keys = order[:,:,r].gather(-1, places.clamp(min=0).flatten(2))
         tile = lambda x,i,width: rows(x, i).unflatten(2, (-1,width))
-        s = (scale*tile(q, source, t) @ tile(state.k, keys, m).mT).to(logsum.dtype)
+        s = (scale*tile(q, source, t) @ tile(state.k, keys, w).mT).to(logsum.dtype)
         for e in (r,*range(r)):
-            place = places if e==r else tile(seen.place[:,:,e], keys, m)
+            place = places if e==r else tile(seen.place[:,:,e], keys, w)
             beyond = (place.unsqueeze(-2)-tile(seen.middle[:,:,e], source,
                                                t).unsqueeze(-1)).abs()-tile(seen.reach[:,:,e],
                                                        source, t).unsqueeze(-1)
             s = s+_HIDDEN*beyond.clamp(min=0) if e==r else s-_HIDDEN*beyond.clamp(max=0)
         new = rows(s.logsumexp(-1).flatten(2), slot)
-        o = rows((s.softmax(-1).to(q.dtype) @ tile(state.v, keys, m)).flatten(2, 3), slot)
+        o = rows((s.softmax(-1).to(q.dtype) @ tile(state.v, keys, w)).flatten(2, 3), slot)
         out = out.lerp(o, (new-logsum).sigmoid().unsqueeze(-1).to(out.dtype))
         logsum = torch.logaddexp(logsum, new)
     return out
@@ -455,13 +459,13 @@ def lsh_attention(
     v:torch.Tensor, # Values, (b, h, n, dv)
     *,
     n_hashes:int=4, # Rounds of hashing; more rounds find more and cost more
-    # m: a position sees at most the last m-1 keys of its bucket in every round ('band')
+    # w: a position sees at most the last w-1 keys of its bucket in every round ('band')
     bucket_size:int=64,
-    # Buckets in a round, even, or a tuple of even factors; default about 2n/m, so that an average
-    # bucket fills half of m
+    # Buckets in a round, even, or a tuple of even factors; default about 2n/w, so that an average
+    # bucket fills half of w
     n_buckets=None,
     causal:bool=False, # Hide later positions?
-    mask:torch.Tensor=None, # Key mask (b, n), True for real positions; padding takes nobody's place
+    mask:torch.Tensor=None, # Key mask (b, n), True for real positions; padding takes no place
     # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
     scale:float=None,
     # 'band' (default if causal), or the paper's 'chunk' (default if not); None for a context
@@ -511,7 +515,7 @@ def lsh_attention(
 def attend_self(
     qk:torch.Tensor, # Queries, (b, h, n, d)
     state:LSHState, # What came before, and the new positions
-    bucket_size:int, # m
+    bucket_size:int, # w
     window:str, # 'band' or 'chunk'
     causal:bool, # Hide later positions?
     scale:float, # Factor of q·k
@@ -546,7 +550,7 @@ def read_hashed(
     state:LSHState, # The context; without buckets its keys are hashed now
     rotations:torch.Tensor, # From `draw_rotations`
     factors:tuple, # Bucket counts, from `bucket_factors`
-    bucket_size:int, # m
+    bucket_size:int, # w
     scale:float, # Factor of q·k
 )->torch.Tensor: # (b, h, n, dv)
     "Hash queries, and attend to the keys of a context in their buckets"
@@ -560,9 +564,9 @@ def read_hashed(
 # %% ../../nbs/10_attention/03_lsh.ipynb #dc910011
 def default_buckets(
     n:int, # Positions
-    bucket_size:int, # m
+    bucket_size:int, # w
 ): # Even number, at least 2; above 128 a pair of even factors whose product is at least as large
-    """Number of buckets 2n/m, so that an average bucket fills half of m (Kitaev et al. 2020,
+    """Number of buckets 2n/w, so that an average bucket fills half of w (Kitaev et al. 2020,
     section 2)"""
     total = 2*max(1, -(-n//bucket_size))
     if total<=128: return total
@@ -622,8 +626,8 @@ class LSHAttention(SharedQKAttention):
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
         n_hashes:int=4, # Rounds of hashing
-        bucket_size:int=64, # m: how many keys of its bucket a position sees in every round
-        # Buckets in a round, even, or a tuple of even factors; default about 2 max_len/m
+        bucket_size:int=64, # w: how many keys of its bucket a position sees in every round
+        # Buckets in a round, even, or a tuple of even factors; default about 2 max_len/w
         n_buckets=None,
         window:str=None, # 'band' (default if causal) or 'chunk'
         scale:float=None, # Factor of q·k; default 1/sqrt(d_head)
@@ -653,6 +657,12 @@ class LSHAttention(SharedQKAttention):
         self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets,
                             window=window, scale=scale, seed=seed, bounded=bounded)
         self.register_derived()
+
+    def even_steps(self, state):
+        "Every token looks up the table, until a bounded state forgets"
+        if not self.bounded: return math.inf
+        room = (self.n_hashes+1)*math.prod(self.n_buckets)*(self.bucket_size-1)
+        return max(0, room-state.k.shape[2])
 
     def derived(self):
         "The rotations used in evaluation"

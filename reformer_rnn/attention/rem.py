@@ -11,7 +11,7 @@ from functools import reduce
 import torch
 import torch.nn.functional as F
 
-from ..core import check_choice,check_int,check_mask,values_known
+from ..core import check_choice,check_int,check_mask,values_known,without_autocast
 from .local import toeplitz
 
 # %% ../../nbs/10_attention/07_rem.ipynb #ae7750da
@@ -346,7 +346,7 @@ def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries,
     "`rem_mix` from eigenvalues"
     C = check_int('chunk_size', chunk_size)
     mask = check_mask(mask, (*v.shape[:3],v.shape[2]), key_only=True)
-    with torch.autocast(v.device.type, enabled=False):
+    with without_autocast(v):
         x = v.to(torch.promote_types(v.dtype, torch.float32))
         z = _start_sums(state, (len(x),*rho.shape,dilation,x.shape[-1]), x)
         if x.shape[2]==0: return v,z if causal and truncate is None else None

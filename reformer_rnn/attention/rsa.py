@@ -6,6 +6,7 @@
 __all__ = ['paper_heads', 'default_heads', 'REM', 'blend', 'new_gate', 'new_matrices', 'RSAState', 'RSA', 'plot_rem']
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #bbddf142
+import math
 from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
@@ -255,6 +256,10 @@ class RSA(QKVAttention):
                                         chunk_size)
         self.options = dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs,
                             init_mu=init_mu, truncate=truncate, chunk_size=chunk_size)
+
+    def even_steps(self, state):
+        "Every token attends in the same way, unless a truncation comes into reach"
+        return math.inf if self.rem.truncate is None else 0
 
     def attend(self, q, k, v, state, mask):
         "Softmax attention and matrices, blended"

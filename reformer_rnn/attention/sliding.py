@@ -277,11 +277,11 @@ def attend_blocks(self:SlidingAttention, q, k, v, state, mask):
     and which of them are real"""
     check_mask(mask, (*q.shape[:3],q.shape[2]), key_only=True)
     if mask is not None: q,k,v = (hide_padding(o, mask) for o in (q,k,v))
-    start = state.k.shape[2]-self.reach
+    seen = self.reach+k.shape[2]
     k,v,real = extend_local(state, k, v, mask)
-    seen = None if real is None else real[:,start:]
-    out = attend_tiles(q, k[:,:,start:], v[:,:,start:], seen, self.bias_by_distance(q.dtype),
-                       self.first, self.reach, max(self.window, 16), True, self.include_self, 1.)
+    out = attend_tiles(q, k[:,:,-seen:], v[:,:,-seen:], None if real is None else real[:,-seen:],
+                       self.bias_by_distance(q.dtype), self.first, self.reach,
+                       max(self.window, 16), True, self.include_self, 1.)
     return out,k,v,real
 
 def keep_blocks(k, v, real, window):

@@ -7,6 +7,7 @@ __all__ = ['KVState', 'extend_state', 'causal_memory', 'softmax_attention', 'hid
            'SoftmaxAttention', 'unit_keys', 'shared_qk_attention', 'not_self', 'SharedQKAttention']
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #a53b87b5
+import math
 from typing import NamedTuple
 
 import torch
@@ -139,6 +140,10 @@ def attention_weights(
 class SoftmaxAttention(QKVAttention):
     "Softmax attention with separate queries, keys and values"
     state_type = KVState
+    def even_steps(self, state):
+        "Every token attends in the same way"
+        return math.inf
+
     def attend(self, q, k, v, state, mask):
         "Call `softmax_attention`"
         return softmax_attention(q, k, v, causal=self.causal, mask=mask, state=state)
@@ -212,6 +217,10 @@ def not_self(
 class SharedQKAttention(AttentionLayer):
     "Full attention with one projection for queries and keys"
     state_type = KVState
+    def even_steps(self, state):
+        "Every token attends in the same way"
+        return math.inf
+
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.to_qk,self.to_v = self.projection(),self.projection()

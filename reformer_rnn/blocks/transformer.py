@@ -6,6 +6,7 @@
 __all__ = ['activations', 'check_dropout', 'FeedForward', 'Step', 'Block', 'PostNormBlock', 'Stack']
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #43a54f0a
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -16,7 +17,8 @@ from ..core import check_choice,check_int
 from ..attention.layer import AttentionLayer
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #0bea39f8
-activations = dict(gelu=nn.GELU, relu=nn.ReLU)
+activations = dict(gelu=nn.GELU, relu=nn.ReLU,
+                   gelu_tanh=partial(nn.GELU, approximate='tanh')) # that of GPT-2
 
 def check_dropout(dropout):
     "Refuse what is no probability of dropout"

@@ -61,8 +61,13 @@ class RecallDL(GeneratedDL):
         stream = 0 if self.fixed else self.epoch+1
         words = np.random.SeedSequence((self.seed,stream,first)).generate_state(1)
         generator = torch.Generator().manual_seed(int(words[0])) # which uses 32 bits only
-        length = self.lengths[min(self.epoch, len(self.lengths)-1)]
-        return self.draw(n, length, generator)
+        return self.draw(n, self.size(generator), generator)
+
+    def size(self,
+        generator:torch.Generator, # Source of randomness, for a subclass that draws it
+    )->int:
+        "Length of the sequences of a batch"
+        return self.lengths[min(self.epoch, len(self.lengths)-1)]
 
     def draw(self,
         n_items:int, # How many sequences

@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['claims', 'COLOURS', 'UPDATE', 'STORED', 'claims_experiment', 'ledger', 'by_source', 'markdown_line',
-           'counts_markdown', 'verdict_legend', 'hide_frame', 'plot_verdicts', 'verdict_text', 'records_text',
-           'ours_with_setting', 'markdown_row', 'source_markdown', 'source_commands', 'commands_markdown', 'row_text',
-           'same_row', 'ledger_changes', 'ClaimsConfig', 'text_row', 'print_source', 'run_claims', 'store_ledger']
+           'counts_markdown', 'verdict_legend', 'hide_frame', 'plot_verdicts', 'by_chance', 'corrected',
+           'chance_markdown', 'verdict_text', 'records_text', 'ours_with_setting', 'markdown_row', 'source_markdown',
+           'source_commands', 'commands_markdown', 'row_text', 'same_row', 'ledger_changes', 'ClaimsConfig', 'text_row',
+           'print_source', 'run_claims', 'store_ledger']
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #275c40bf
 import json
@@ -25,15 +26,17 @@ from ..papers.linear.claims import linear_claims
 from ..papers.rsa.claims import rsa_claims
 from ..papers.block_recurrent.claims import brt_claims
 from ..papers.gpt2.claims import gpt2_claims
-from ..runs.claim import UNTESTED,VERDICTS,Results,ledger_row,ours_text
+from ..runs.claim import (
+    DECIDED,NOT_RUN,OWN,UNTESTED,VERDICTS,Results,effect_text,holm,ledger_row,ours_text)
 from ..runs.experiment import Experiment,command_lines
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #8434c6b3
-claims = [*reformer_claims,*linear_claims,*rsa_claims,*brt_claims,*gpt2_claims]
+_all = [*reformer_claims,*linear_claims,*rsa_claims,*brt_claims,*gpt2_claims]
+claims = sorted(_all, key=lambda claim: claim.source==OWN) # keeps the order otherwise
 
 def ledger(
     results:Results, # What is stored
-)->list: # One dict per claim: source, name, verdict, value, low, high, n, results
+)->list: # One dict per claim, of `ledger_row`
     "Measure and judge all claims"
     return [ledger_row(claim, results) for claim in claims]
 
@@ -62,7 +65,8 @@ def counts_markdown(
     return '\n'.join([*lines, line(f'all {len(rows)}', rows)])
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #1b4cedc5
-COLOURS = dict(zip(VERDICTS, ('#1a7f5a','#7cc4a0','#e3a73f','#c8423b','#c9ccd1')))
+COLOURS = dict(zip(VERDICTS, (
+    '#1a7f5a','#7cc4a0','#c8423b','#e08a5b','#e8c547','#9aa0a8','#d5d8dd')))
 
 def verdict_legend(fig, rows):
     "Put the colours above the axes, with how many claims have each"
@@ -93,29 +97,78 @@ def plot_verdicts(
     verdict_legend(fig, rows)
     return fig
 
+# %% ../../nbs/90_ledger/01_ledger.ipynb #cab5b478
+def by_chance(
+    rows:list, # From `ledger`
+)->dict: # How many are `decided` by intervals, how many `chance` would decide, and the `left`
+    "What chance alone would decide, and what is left if all claims are one family"
+    ps = {(row['source'],row['name']): row['p'] for row in rows if row['p'] is not None}
+    decided = [row for row in rows if row['p'] is not None and row['verdict'] in DECIDED]
+    kept = holm(ps)
+    left = sum((row['source'],row['name']) in kept for row in decided)
+    return dict(tested=len(ps), decided=len(decided), chance=.05*len(ps), left=left)
+
+# %% ../../nbs/90_ledger/01_ledger.ipynb #1bae7db4
+def corrected(
+    rows:list, # From `ledger`
+)->dict: # Family -> rows with a number, names decided, names that fall
+    "What remains of each family under Holm's correction"
+    families = {}
+    for row in rows:
+        if not row['family'] or row['p'] is None: continue
+        families.setdefault(row['family'], []).append(row)
+    found = {}
+    for family,own in families.items():
+        kept = holm({row['name']: row['p'] for row in own})
+        decided = [row['name'] for row in own if row['verdict'] in DECIDED]
+        fall = [name for name in decided if name not in kept]
+        found[family] = dict(tested=len(own), decided=decided, fall=fall)
+    return found
+
+# %% ../../nbs/90_ledger/01_ledger.ipynb #9f901895
+def chance_markdown(
+    rows:list, # From `ledger`
+)->str: # Markdown
+    "The same as sentences and a table"
+    found = by_chance(rows)
+    lines = [f'Of {found["tested"]} claims with an interval {found["decided"]} are decided. If the '
+             'truth of all of them lay on the border, chance alone would decide '
+             f'{found["chance"]:.0f}. As one family, {found["left"]} of the verdicts remain.', '',
+             markdown_line('family','measured','decided','remain','fall'), '|---'*5+'|']
+    for family,own in corrected(rows).items():
+        remain = len(own['decided'])-len(own['fall'])
+        lines.append(markdown_line(family, own['tested'], len(own['decided']), remain,
+                                   ', '.join(own['fall'])))
+    return '\n'.join(lines)
+
 # %% ../../nbs/90_ledger/01_ledger.ipynb #e31791e1
 def verdict_text(claim, row)->str:
     "The verdict, and what is to be said about it"
     said = [f'**{row["verdict"]}**']
-    if row['verdict']==UNTESTED and claim.measure: return f'{said[0]}; no stored run yet'
+    if row['verdict']==NOT_RUN and claim.hours: said.append(f'about {claim.hours:g} core-hours')
+    if row['verdict']==UNTESTED: said.append(f'needs {claim.needs}')
     if claim.smaller and claim.measure: said.append(f'smaller: {claim.smaller}')
+    if claim.other: said.append(f'unlike theirs: {claim.other}')
     if claim.why: said.append(claim.why.rstrip('.'))
     return '; '.join(said)
 
 def records_text(claim, row)->str:
     "Links to the notebook of the records"
     page,names = f'{claim.notebook}.ipynb',row['results']
+    if claim.notebook and not names: return f'[computed]({page})'
     if len(names)>2: return f'[{len(names)} folders]({page})'
     return ' '.join(f'[`{name}`]({page})' for name in names)
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #3cac67c6
 def ours_with_setting(claim, row)->str:
-    "Our number, from how much it comes, and what was measured"
+    "Our number, from how much it comes, what was measured, and the effect that would be shown"
     if row['value'] is None: return ''
     n = f', n={row["n"]}' if row['n']>1 else ''
     setting = f' ({claim.setting})' if claim.setting else ''
-    return f'{ours_text(claim, row)}{n}{setting}'
+    effect = f'; {text}' if (text := effect_text(claim, row)) else ''
+    return f'{ours_text(claim, row)}{n}{setting}{effect}'
 
+# %% ../../nbs/90_ledger/01_ledger.ipynb #1ad49c3d
 def markdown_row(claim, row)->str:
     "A row of the table of one document"
     def cell(text): return text.replace('%', ' %').replace('  %', ' %').replace('|', '/')
@@ -167,11 +220,13 @@ def row_text(row)->str:
     if row is None: return 'not there'
     return f'{row["verdict"]} ({row["value"]} [{row["low"]}, {row["high"]}], n={row["n"]})'
 
+# %% ../../nbs/90_ledger/01_ledger.ipynb #bfe5f3ee
 def same_row(a, b)->bool:
     "Do two rows say the same, but for rounding?"
-    if None in (a,b) or any(a[key]!=b[key] for key in ('verdict','n','results')): return False
+    same = 'verdict','n','results','region','claimed','family'
+    if None in (a,b) or any(a.get(key)!=b.get(key) for key in same): return False
     def close(x, y): return x==y or None not in (x,y) and isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
-    return all(close(a[key], b[key]) for key in ('value','low','high'))
+    return all(close(a.get(key), b.get(key)) for key in ('value','low','high','effect'))
 
 def ledger_changes(
     old:list, # Rows
@@ -200,7 +255,8 @@ def text_row(claim, row)->dict:
             'theirs': shorten(claim.theirs, 24, placeholder=' ...'),
             'counts as true': claim.region.words if claim.region else '',
             'here': ours_text(claim, row),
-            'verdict': row['verdict']}
+            'verdict': row['verdict'],
+            'and': effect_text(claim, row)}
 
 def print_source(
     source:str, # Key of a document

@@ -9,7 +9,7 @@ __all__ = ['token_probabilities', 'penalise_repetition', 'sample_token', 'check_
            'generation_speed']
 
 # %% ../../nbs/30_models/01_generate.ipynb #bf254415
-import time,warnings
+import math,time,warnings
 from contextlib import contextmanager
 from numbers import Real
 from typing import NamedTuple
@@ -18,9 +18,10 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_int,trusting
+from ..core import check_int,trusting,using_up
 from ..data.vocab import continue_text
 from .carry import Carrying
+from .tape import Replay,same_form
 
 # %% ../../nbs/30_models/01_generate.ipynb #68a45ce8
 def token_probabilities(
@@ -94,6 +95,13 @@ class Generating(Carrying):
     one_length = False # must all texts of a call have one length?
     branches = True # can rows of its state be selected and repeated?
     max_positions = None # how many tokens it can read; None for any number
+
+    def even_steps(self,
+        before, # A state
+        after, # The state that reading one token has made of it
+    )->float: # `math.inf` for any number, 0 if nobody can say
+        "For how many more tokens does reading one consist of the same operations?"
+        return math.inf if same_form(before, after) else 0
 
 # %% ../../nbs/30_models/01_generate.ipynb #e5016159
 def pad_left(
@@ -188,12 +196,12 @@ class Decoder:
     ):
         self.model = model
         self.batch = check_int('batch', batch, minimum=0)
-        self.step = Compiled(model) if compile else model.next_logits
+        self.compiled = Compiled if compile else None
         self.reset()
 
     def reset(self):
         "Forget what was read"
-        self.groups = [] # pairs: numbers of rows (None for all), and their state
+        self.groups = [] # pairs: numbers of rows (None for all), and `Replay` with their state
         self.length = 0 # tokens of the longest row
 
     @contextmanager
@@ -230,7 +238,7 @@ def read(self:Decoder,
         for rows,prompt,real in groups:
             found,state = read_pieces(self.model, prompt, real, prefill)
             logits.append(found)
-            self.groups.append((rows,state))
+            self.groups.append((rows,Replay(self.model, state, self.compiled)))
         return self.together(logits)
 
 # %% ../../nbs/30_models/01_generate.ipynb #069c6040
@@ -265,13 +273,9 @@ def __call__(self:Decoder,
     if self.room is not None and self.length>self.room:
         raise ValueError(f'token {self.length}: the model has {self.room} positions (max_len)')
     tokens = tokens.view(self.batch, 1)
-    with self.quiet():
-        logits = []
-        for i,(rows,state) in enumerate(self.groups):
-            found,state = self.step(tokens if rows is None else tokens[rows], state)
-            logits.append(found)
-            self.groups[i] = rows,state
-        return self.together(logits)
+    with torch.inference_mode():
+        return self.together([step(tokens if rows is None else tokens[rows], self.quiet)
+                              for rows,step in self.groups])
 
 # %% ../../nbs/30_models/01_generate.ipynb #1668b785
 @patch
@@ -291,27 +295,29 @@ def decoder(self:Generating,
 
 # %% ../../nbs/30_models/01_generate.ipynb #425b631e
 class Compiled:
-    "`next_logits` of a model through `torch.compile`, or as it is where that does not work"
-    def __init__(self, model):
-        self.plain = model.next_logits
-        self.step = torch.compile(model.next_logits)
+    "A function of tensors through `torch.compile`, or as it is where that does not work"
+    def __init__(self, f, constants=False):
+        self.plain = f
+        # constants need no look in every call; new in PyTorch 2.9
+        skip = constants and getattr(torch.compiler, 'skip_guard_on_globals_unsafe', None)
+        options = dict(options=dict(guard_filter_fn=skip)) if skip else {}
+        self.f = torch.compile(f, **options)
         self.works = None # not known before the first call
 
-    def __call__(self, ids, state):
-        "Read tokens"
-        if self.works is None: return self.try_it(ids, state)
-        return self.step(ids, state)
+    def __call__(self, *args):
+        "Call it"
+        return self.try_it(args) if self.works is None else self.f(*args)
 
-    def try_it(self, ids, state):
+    def try_it(self, args):
         "The first call, which compiles"
-        try: found = self.step(ids, state)
+        try: found = self.f(*args)
         except Exception as e:
             why = str(e).strip().split(chr(10))[0]
             warnings.warn(f'torch.compile does not work here ({type(e).__name__}: {why}): '
                           'decoding goes on without it')
-            self.step = self.plain
-            found = self.step(ids, state)
-        self.works = self.step is not self.plain
+            self.f = self.plain
+            found = self.f(*args)
+        self.works = self.f is not self.plain
         return found
 
 # %% ../../nbs/30_models/01_generate.ipynb #25b76690

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['KINDS', 'Declared', 'deciding_nothing', 'added_later', 'renamed', 'Experiment', 'Settings', 'print_tables',
            'declarations', 'declared', 'check_new', 'commands', 'find_experiment', 'add_options', 'unnamed',
-           'option_name', 'read_options', 'todays_names', 'same_settings', 'changed_settings', 'as_option',
-           'models_and_seeds', 'where_to', 'command_lines']
+           'also_called', 'option_name', 'read_options', 'todays_names', 'same_settings', 'changed_settings',
+           'as_option', 'models_and_seeds', 'where_to', 'command_lines']
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #79ffde9b
 import argparse,ast,json
@@ -160,12 +160,17 @@ def add_options(
                                 help=f'{notes[f.name]} (default: {shown})'.replace('%', '%%'))
         if f.name in unnamed(config):
             parser.add_argument(f.name, nargs='?', **how)
-        else: parser.add_argument(option_name(f), **how)
+        else: parser.add_argument(option_name(f), *also_called(f, config), **how)
 
 def unnamed(config)->tuple:
     "Fields that are given by their places, without their names"
     names = getattr(config, 'positional', ())
     return (names,) if isinstance(names, str) else names
+
+def also_called(field, config)->list:
+    "Other names of an option, from `also` of its class"
+    other = getattr(config, 'also', {}).get(field.name)
+    return [f'--{other}'] if other else []
 
 def option_name(field)->str:
     "A field as an option"

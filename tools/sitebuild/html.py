@@ -1,10 +1,12 @@
 "Make finished pages lighter, and look through them for whatever does not lead anywhere."
 import re
+from functools import partial
 from html import escape, unescape
 from html.parser import HTMLParser
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 
+from . import runs
 from .citations import anchor as slug
 
 PLAIN = re.compile(r'<span class="(?:[npwo]|bp|pre)">([^<]*)</span>')  # names and signs: in the colour of the text
@@ -14,9 +16,9 @@ FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^
                     r'</summary>', re.S)
 TABLE = re.compile(r'<table[^>]*>.*?</table>', re.S)
 
-def finish(site):
+def finish(site, rows=()):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
-    usable."""
+    usable: with places, labels, and a picture of the runs where `rows` has them by the place."""
     for page in site.rglob('*.html'):
         text = PLAIN.sub(r'\1', page.read_text()).replace('class="docutils literal notranslate"', 'class="literal"')
         text = SUMMARY.sub(r'<summary>\1</summary>', text)
@@ -24,14 +26,16 @@ def finish(site):
             up = '../'*page.relative_to(site).as_posix().count('/')
             text = text.replace('</head>', f'<script src="{up}_static/mechanisms.js" defer></script></head>', 1)
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
-        page.write_text(TABLE.sub(ledger, text))
+        page.write_text(TABLE.sub(partial(ledger, rows=dict(rows)), text))
 
 VERDICT = re.compile(r'(<td data-label="verdict">)(?:<p>)?(<strong>.*?</strong>); (.*?)(?:</p>)?</td>', re.S)
 WHY = r'\1<details class="why"><summary>\2</summary>\3</details></td>'
 
+HERE = re.compile(r'(<td data-label="here">.*?)</td>', re.S)
+
 def words(html): return ' '.join(unescape(re.sub('<[^>]+>', '', html)).split())
 
-def ledger(found):
+def ledger(found, rows=()):
     """A table of claims with a place for every claim, and cells that know the head of their column; others stay.
 
     A table of claims is one with a column "verdict", and a first column that begins with "claim".
@@ -43,6 +47,7 @@ def ledger(found):
         label = lambda cell: f'<td data-label="{escape(next(cells))}">'
         shown = VERDICT.sub(WHY, re.sub('<td>', label, line[2]))
         name = slug(words(line[2].partition('</strong>')[0]))
+        if name in rows: shown = HERE.sub(rf'\1{runs.picture(rows[name])}</td>', shown, count=1)
         verdict = words(re.findall(r'<td>(.*?)</td>', line[2], re.S)[labels.index('verdict')]).partition(';')[0]
         link = f'<a class="headerlink" href="#claim-{name}" title="Link to this claim">¶</a></strong>'
         return (f'<tr{line[1]} id="claim-{name}" '

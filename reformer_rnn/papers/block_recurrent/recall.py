@@ -8,13 +8,11 @@ __all__ = ['recall_experiment', 'RecallConfig', 'what_is_recurrent', 'recall_mod
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #685ed96c
 from dataclasses import dataclass
-from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
 from fastai.callback.training import GradientClip
 from fastai.learner import Learner
-from fastai.optimizer import Adam
 
 from ...core import check_choice,seed_everything
 from ...attention.block_recurrent import state_cells
@@ -24,7 +22,7 @@ from ...models.block_recurrent import BlockRecurrentLM
 from ...models.lm import LM,evaluating
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
-from ...training.schedules import StepSchedule
+from ...training.schedules import StepSchedule,torch_adam
 from ...runs.read import Runs,dashed,legend_below
 from ...runs.train import LongRun,Training,fit_recorded
 
@@ -94,8 +92,7 @@ def brt_learner(
     cbs = list(cbs)
     if cfg.clip: cbs.append(GradientClip(cfg.clip))
     if cfg.schedule=='constant': cbs.append(StepSchedule(cfg.lr, drop_at=1))
-    adam = partial(Adam, sqr_mom=.999, eps=1e-8, wd=0.)
-    return lm_learner(dls, model, cbs=cbs, opt_func=adam, **kwargs)
+    return lm_learner(dls, model, cbs=cbs, opt_func=torch_adam, **kwargs)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #4b7d195f
 def recall_learner(

@@ -27,7 +27,7 @@ class ReformerSpeedConfig(Measurement):
     tokens:int = 8192 # Tokens a step, at every length: batch size times length
     d_model:int = 256 # Width
     n_heads:int = 4 # Heads
-    bucket_size:int = 64 # m; there are length/m buckets, as in reformer-pytorch
+    bucket_size:int = 64 # w; there are length/w buckets, as in reformer-pytorch
     depths:tuple = (2,4,8,12) # Numbers of layers of the stacks
     depth_len:int = 1024 # Length of the sequence for the stacks, batch 1
     repeats:int = 3 # Timed calls of each candidate; the median counts

@@ -19,7 +19,7 @@ from ...core import seed_everything
 from ...runs.interval import over_rounds
 from ...runs.measure import Measurement,Measuring,in_turns,peak_bytes,ratio
 from .forecast import (ForecastConfig,check_forecast,fill_in,
-                                              forecast_learner,forecast_model,load_forecast)
+                                              informer_learner,forecast_model,load_forecast)
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #97456cee
 @dataclass
@@ -57,7 +57,7 @@ def cost_learner(
     seed_everything(0)
     settings = cost_settings(cfg)
     model = forecast_model(settings, attention, parts).to(cfg.device).train()
-    learn = forecast_learner(settings, parts, model)
+    learn = informer_learner(settings, parts, model)
     learn.create_opt()
     learn.opt.set_hypers(lr=settings.lr)
     return learn

@@ -5,19 +5,17 @@
 # %% auto #0
 __all__ = ['usual_setup', 'published_setups', 'layers_of', 'recurrent', 'HEADING', 'forecast_experiment', 'read_setups',
            'ForecastData', 'ForecastModels', 'ForecastConfig', 'fill_in', 'load_forecast', 'made_up_frame',
-           'parse_forecaster', 'rem_heads', 'forecast_model', 'build_forecaster', 'forecast_learner', 'train_forecast',
+           'parse_forecaster', 'rem_heads', 'forecast_model', 'build_forecaster', 'informer_learner', 'train_forecast',
            'check_heads', 'check_forecast', 'describe', 'prepare_forecast']
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #a1d1b801
 from dataclasses import dataclass,replace
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import torch
 from fastai.callback import schedule,progress # fit_one_cycle, bars
 from fastai.learner import Learner
-from fastai.optimizer import Adam
 from torch import nn
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #30b95027
@@ -25,13 +23,15 @@ from ...core import check_choice,check_int,seed_everything
 from ...attention.rsa import paper_heads
 from ...data.forecast import (baselines,evaluate_forecast,forecast_dls,forecast_windows,
                                         window_example)
+from ...data.outlook import windows_outlook
 from ...data.series import frame_series,read_series,synthetic_series
 from ...data.text import Split
 from ...models.baselines import LinearMap,SubtractLast
 from ...models.informer import Informer
 from ...models.names import parse_attention
 from ...training.callbacks import KeepBest,PeakMemory,StopOnNonFinite,Throughput
-from ...training.schedules import HalveEveryEpoch
+from ...training.forecast import Band
+from ...training.schedules import HalveEveryEpoch,torch_adam
 from ...runs.train import LongRun,Training,fit_recorded
 from .forecast_results import forecast_table,plot_forecasts,setting_name
 
@@ -228,25 +228,27 @@ def build_forecaster(cfg, attention, windows):
                     n_time=windows.times.shape[1], **options)
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #b528ebf3
-def forecast_learner(
+def informer_learner(
     cfg:ForecastConfig, # Settings, filled in
     parts:Split, # From `load_forecast`
     model:nn.Module, # From `forecast_model`
 )->Learner:
     "A `Learner` with mean squared error, Adam without weight decay, and early stopping"
-    cbs = [StopOnNonFinite(),Throughput(),KeepBest(cfg.patience),PeakMemory()]
+    cbs = [StopOnNonFinite(),Throughput(),KeepBest(cfg.patience),PeakMemory(),Band()]
     if cfg.schedule=='halving': cbs.append(HalveEveryEpoch(cfg.lr))
     dls = forecast_dls(parts, cfg.bs, cfg.shuffle, device=cfg.device)
-    model.scaler = parts.train.scaler # is kept with it
-    adam = partial(Adam, mom=.9, sqr_mom=.999, eps=1e-8, wd=0.)
-    return Learner(dls, model, loss_func=nn.MSELoss(), cbs=cbs, opt_func=adam)
+    # are kept with it
+    model.scaler = parts.train.scaler
+    model.outlook = windows_outlook(parts.train, dates=cfg.dates, freq=cfg.freq or None,
+                                    date_format=cfg.date_format or None)
+    return Learner(dls, model, loss_func=nn.MSELoss(), cbs=cbs, opt_func=torch_adam)
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #31fcfb52
 def train_forecast(cfg:ForecastConfig, attention:str, seed:int)->dict:
     "Train and evaluate one model"
     seed_everything(seed)
     parts = load_forecast(cfg)
-    learn = forecast_learner(cfg, parts, forecast_model(cfg, attention, parts))
+    learn = informer_learner(cfg, parts, forecast_model(cfg, attention, parts))
     record = fit_recorded(learn, cfg, 'forecast', attention, seed)
     model = learn.model.eval()
     simple = baselines(parts.train)
