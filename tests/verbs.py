@@ -32,7 +32,8 @@ def documents(portions=False):
     return lm_learner(dls, model, cbs=[ResetRows()])
 
 def gpt2(resets=True):
-    return gpt2_learner(read_documents(resets), RecurrentGPT2(byte_gpt2(16, 2, 2, 32), 'kv', window=16, layers=range(1)))
+    model = RecurrentGPT2(byte_gpt2(16, 2, 2, 32), 'kv', window=16, layers=range(1))
+    return gpt2_learner(read_documents(resets), model)
 
 def series():
     parts = forecast_windows(synthetic_series(400), 12, 4)
