@@ -49,6 +49,7 @@ MODELS = {  # Name: what builds it, and the arguments of a call
     'EncoderDecoder': (lambda: EncoderDecoder(12, pad=0, attention='linear', decoder_attention='rsa', **small), pairs),
     'Informer': (informer, series),
     'Informer RSA': (lambda: Informer(3, 2, 12, 6, 4, distil=False, heads=heads, **forecaster), series),
+    'SequenceClassifier': (lambda: SequenceClassifier(LM(11, **small), 3, pad=1, dropout=.1), ids),
     'LinearMap': (lambda: LinearMap(12, 4), series),
     'SubtractLast': (lambda: SubtractLast(informer()), series),
     'Ensemble': (lambda: Ensemble(Corrected(LinearMap(12, 4), informer()), LinearMap(12, 4)), series),

@@ -29,5 +29,6 @@ def test_all_loaders_can_be_left_behind():
     found = []
     for path in sorted((ROOT/'reformer_rnn').rglob('*.py')):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'DataLoaders': found.append((path.name, node.lineno))
+            called = isinstance(node, ast.Call) and getattr(node.func, 'id', '')
+            if called == 'DataLoaders': found.append((path.name, node.lineno))
     assert found == [], f'use {Loaders.__name__}'

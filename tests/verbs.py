@@ -32,7 +32,8 @@ def documents(portions=False):
     return lm_learner(dls, model, cbs=[ResetRows()])
 
 def gpt2(resets=True):
-    return gpt2_learner(read_documents(resets), RecurrentGPT2(byte_gpt2(16, 2, 2, 32), 'kv', window=16, layers=range(1)))
+    model = RecurrentGPT2(byte_gpt2(16, 2, 2, 32), 'kv', window=16, layers=range(1))
+    return gpt2_learner(read_documents(resets), model)
 
 def series():
     parts = forecast_windows(synthetic_series(400), 12, 4)
@@ -49,6 +50,11 @@ def generated(cls, vocab_sz):
     dls = Loaders(cls(range(64), (40, 48), bs=8), cls(range(20), (40,), fixed=True, bs=8), device=torch.device('cpu'))
     return lm_learner(dls, LM(vocab_sz, **small))
 
+def exam():
+    sizes = exam_tasks['mqar'].train[:1]
+    train, valid = (ExamDL(range(n), lengths=sizes, bs=4, fixed=n == 8) for n in (16, 8))
+    return lm_learner(Loaders(train, valid, device=torch.device('cpu')), LM(1024, **small))
+
 def drawn():
     def draw(n): return (torch.arange(9).repeat(n, 1),)*2
     return lm_learner(Loaders(DrawnDL(range(64), draw, bs=8), DrawnDL(range(16), draw, bs=16)), LM(9, **small))
@@ -58,11 +64,11 @@ LEARNERS = {
     'portions': partial(documents, True), 'GPT-2': gpt2, 'GPT-2 without flags': partial(gpt2, False), 'series': series,
     'copy': copy, 'varied copy': partial(copy, True), 'digits': digits, 'recall': partial(generated, RecallDL, 18),
     'parity': partial(generated, ParityDL, 2), 'permutations': partial(generated, PermutationsDL, 6),
-    'reassigned': partial(generated, ReassignedDL, 272), 'drawn': drawn}
+    'reassigned': partial(generated, ReassignedDL, 272), 'exam': exam, 'drawn': drawn}
 
 # Whose learners do not write, and what they say instead
 NO_TEXT = {'series': 'learn.get_preds'} | {name: 'no vocabulary' for name in LEARNERS if name in (
-    'copy', 'varied copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'drawn')}
+    'copy', 'varied copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'exam', 'drawn')}
 
 def targets(dl): return [b[-1] for b in dl]
 
