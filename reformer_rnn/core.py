@@ -4,15 +4,15 @@
 
 # %% auto #0
 __all__ = ['MANIFEST', 'check_int', 'check_choice', 'check_qkv', 'check_mask', 'hide_padding', 'trusting', 'trusted', 'using_up',
-           'used_up', 'values_known', 'in_transform', 'ordinary_only', 'seed_everything', 'discrete_choice',
-           'record_choices', 'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state',
-           'cast_state', 'state_nbytes', 'Movable', 'check_writable', 'in_place_of', 'write_json', 'read_json',
-           'import_modules', 'file_checksum', 'settle_folder', 'whole_folder', 'check_folder', 'Timing', 'time_calls',
-           'saved_nbytes', 'memory_mark']
+           'used_up', 'values_known', 'in_transform', 'ordinary_only', 'without_autocast', 'autocast_dtype',
+           'seed_everything', 'discrete_choice', 'record_choices', 'repeat_choices', 'map_state', 'detach_state',
+           'select_state', 'state_to', 'own_state', 'cast_state', 'state_nbytes', 'Movable', 'check_writable',
+           'in_place_of', 'write_json', 'read_json', 'import_modules', 'file_checksum', 'settle_folder', 'whole_folder',
+           'check_folder', 'Timing', 'time_calls', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,shutil,tempfile,threading,time
-from contextlib import contextmanager,suppress
+from contextlib import contextmanager,nullcontext,suppress
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
@@ -156,6 +156,25 @@ def in_transform()->bool:
 def ordinary_only()->bool:
     "Must a call be made of ordinary operations? While exporting, and inside a transform"
     return _is_exporting() or in_transform()
+
+# %% ../nbs/00_core.ipynb #ce2a85f6
+def _knows_autocast(device):
+    "Can `torch.autocast` be asked about a device? Not about the meta device"
+    return device.type!='meta'
+
+def without_autocast(
+    x:torch.Tensor, # Anything on the device
+):
+    "A `with` block in which the types stay what they are, on any device"
+    if not _knows_autocast(x.device): return nullcontext()
+    return torch.autocast(x.device.type, enabled=False)
+
+def autocast_dtype(
+    device:torch.device, # On which something is computed
+)->torch.dtype: # None where `torch.autocast` is off
+    "The type in which `torch.autocast` computes"
+    if not _knows_autocast(device) or not torch.is_autocast_enabled(device.type): return None
+    return torch.get_autocast_dtype(device.type)
 
 # %% ../nbs/00_core.ipynb #23332de7
 def seed_everything(

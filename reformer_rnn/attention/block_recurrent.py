@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import cast_state,check_choice,check_int,trusted
+from ..core import autocast_dtype,cast_state,check_choice,check_int,trusted
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
@@ -224,8 +224,7 @@ def weights_mark(self:StateCell)->int: # None if nobody can say
     """A number that is another one after a change of the weights that `project` uses, or of the
     precision in which it computes"""
     ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias
-    device = ids.device.type
-    precision = str(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else None
+    precision = str(autocast_dtype(ids.device))
     try: return hash((precision,self.recorded,ids.data_ptr(),ids._version,
                       norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,
                       bias is not None and (bias.data_ptr(),bias._version)))

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 
 from ..core import (
     cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,
-    trusted,used_up,values_known)
+    trusted,used_up,values_known,without_autocast)
 from ..pretrained import registries
 from .layer import QKVAttention,real_context,register_attention
 
@@ -243,7 +243,7 @@ _CausalLinear.backward = staticmethod(_backward)
 def differentiable_gradients(inputs, cotangents, C, phi):
     """The same gradients for a second derivative: autograd goes through `attend_chunks`, and keeps
     all of its products"""
-    with torch.autocast(inputs[0].device.type, enabled=False):
+    with without_autocast(inputs[0]):
         out,S = attend_plainly(*inputs, C, phi)
         outputs,cotangents = zip(*((o, g.to(o.dtype)) for o,
                                    g in zip((out,S), cotangents) if g is not None))
@@ -407,7 +407,7 @@ def sum_context(
     "All that linear attention needs of a context"
     check_qkv(k, k, v)
     mask = check_mask(mask, (*k.shape[:2],1,k.shape[2]), key_only=True)
-    with torch.autocast(k.device.type, enabled=False):
+    with without_autocast(k):
         fk,v = map_keys(k, v, feature_map, mask)
         state = LinearState(fk.transpose(-1,-2) @ v, fk.sum(2))
         if k.shape[2]: check_sums(state, seen_so_far(get_feature_map(feature_map), mask))
@@ -431,7 +431,7 @@ def read_context(
     if state.S.shape[:2]!=q.shape[:2]:
         raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the queries have '
                          f'{tuple(q.shape)}: batch and heads must agree')
-    with torch.autocast(q.device.type, enabled=False):
+    with without_autocast(q):
         fq = map_features(q, feature_map)
         state = cast_state(state, fq.dtype)
         check_width(state, fq)
@@ -475,7 +475,7 @@ def linear_attention(
         return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask),
                             feature_map=feature_map),None
     mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-    with torch.autocast(q.device.type, enabled=False):
+    with without_autocast(q):
         state = cast_state(state, torch.promote_types(k.dtype, torch.float32))
         phi = get_feature_map(feature_map)
         attend = linear_backends[backend]

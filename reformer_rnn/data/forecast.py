@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['ForecastErrors', 'baseline_styles', 'Windows', 'forecast_windows', 'WindowBatch', 'ForecastDL', 'forecast_dls',
-           'evaluate_forecast', 'repeat_last', 'training_mean', 'repeat_season', 'window_gram', 'fit_linear',
-           'baselines', 'forecast_floors', 'date_axis', 'show_window', 'window_example', 'draw_example']
+           'evaluate_forecast', 'repeat_last', 'training_mean', 'repeat_season', 'window_gram', 'linear_weights',
+           'fit_linear', 'baselines', 'forecast_floors', 'date_axis', 'show_window', 'window_example', 'draw_example']
 
 # %% ../../nbs/40_data/06_forecast.ipynb #1ba5f620
 from collections import namedtuple
@@ -21,7 +21,8 @@ from torch import nn
 
 from ..core import check_choice,check_int
 from .loaders import Loaders,Shown,ShownBatch
-from .series import Scaler,TimeSeries,check_series,series_borders,time_features
+from .series import (
+    Scaler,TimeSeries,check_series,season_rows,series_borders,time_features)
 from .text import Split
 
 # %% ../../nbs/40_data/06_forecast.ipynb #4c280f33
@@ -66,9 +67,14 @@ class Windows:
 
 # %% ../../nbs/40_data/06_forecast.ipynb #91d8fdb7
 @patch(as_prop=True)
-def day(self:Windows)->int:
-    "Rows of a day"
-    return round(pd.Timedelta(days=1)/(self.dates[1]-self.dates[0]))
+def season(self:Windows)->int:
+    "Rows of a day, or of a longer season, as `season_rows` says"
+    return season_rows(self.dates)
+
+@patch(as_prop=True)
+def season_name(self:Windows)->str:
+    "What the forecast of the last season is called"
+    return 'repeat day' if self.dates[1]-self.dates[0]<pd.Timedelta(days=1) else 'repeat season'
 
 @patch
 def batch(self:Windows,
@@ -101,16 +107,20 @@ def forecast_windows(
     label_len:int=None, # Observed rows that begin the decoder input; None for half of the input
     sizes=None, # As in `series_borders`
     freq:str=None, # As in `time_features`
+    # What else is known of every row in advance, (n, k); it becomes k further time features
+    known:torch.Tensor=None,
 )->Split: # `train`, `valid` and `test`, each of them `Windows`
     "Divide a series, standardise it and cut it into windows, or raise `ValueError`"
     check_int('seq_len', seq_len); check_int('horizon', horizon)
     check_series(series)
     borders = series_borders(series, sizes)
     times = time_features(series.dates, freq)
+    if known is not None: times = torch.cat([times,known.to(times)], 1)
     scaler = Scaler(series.values[slice(*borders.train)], series.columns)
     return Split(*(Windows(series, (max(a-seq_len, 0) if a else 0,b), scaler, times, seq_len,
                            horizon, label_len, f'{series.name}, {part},')
                    for part,(a,b) in borders._asdict().items()))
+
 
 # %% ../../nbs/40_data/06_forecast.ipynb #b979a89f
 class WindowBatch(ShownBatch):
@@ -233,7 +243,7 @@ def repeat_season(
 ): # `predict(x, ...)`
     """Forecast the last observed season, again and again, or raise `ValueError` if the input holds
     none"""
-    period = check_int('period', windows.day if period is None else period)
+    period = check_int('period', windows.season if period is None else period)
     if period>windows.seq_len:
         raise ValueError(f'period={period}: an input of {windows.seq_len} rows holds no whole '
                          'season')
@@ -257,23 +267,33 @@ def window_gram(
     return G,torch.stack([z[:,j:j+N].sum(1) for j in range(L)], 1)
 
 # %% ../../nbs/40_data/06_forecast.ipynb #42e05394
-def fit_linear(
+def linear_weights(
     windows:Windows, # Training windows
     per_variable:bool=False, # A map for every column, or one for all?
     # Directions of the input with a variance below this share of the largest are left out
     rtol:float=1e-10,
-): # `predict(x, ...)`
-    "Fit the best linear map from the observed to the future rows of a column"
+)->tuple: # Weights (1 or c, seq_len, horizon) and what is added, (1 or c, horizon); float64
+    "The best linear map from the observed to the future rows of a column"
     G,s = window_gram(windows.values, windows.seq_len+windows.horizon)
     N,L = len(windows),windows.seq_len
     if not per_variable: G,s,N = G.sum(0, keepdim=True),s.sum(0, keepdim=True),N*len(G)
     m = s/N
     C = G/N - m[:,:,None]*m[:,None]
-    W = torch.linalg.pinv(C[:,:L,:L], rtol=rtol, hermitian=True) @ C[:,:L,L:]  # (1 or c, L, H)
-    bias = m[:,L:] - (m[:,None,:L] @ W)[:,0]
-    return _baseline(windows, lambda x: (x.transpose(1,
-                                                     2).unsqueeze(2) @ W.to(x) + bias.to(x)[:,
-                                                             None]).squeeze(2).transpose(1,2))
+    W = torch.linalg.pinv(C[:,:L,:L], rtol=rtol, hermitian=True) @ C[:,:L,L:]
+    return W,m[:,L:] - (m[:,None,:L] @ W)[:,0]
+
+def fit_linear(
+    windows:Windows, # Training windows
+    per_variable:bool=False, # As for `linear_weights`
+    rtol:float=1e-10, # As for `linear_weights`
+): # `predict(x, ...)`
+    "Forecast by the best linear map"
+    W,bias = linear_weights(windows, per_variable, rtol)
+    def forecast(x):
+        columns = x.transpose(1,2).unsqueeze(2) # (b, c, 1, seq_len)
+        return (columns @ W.to(x) + bias.to(x)[:,None]).squeeze(2).transpose(1,2)
+    return _baseline(windows, forecast)
+
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c36e3ba5
 def baselines(
@@ -281,7 +301,8 @@ def baselines(
     period:int=None, # Rows of a season; None for those of a day
 )->dict: # Name -> `predict(x, ...)`; without a season if the input is shorter than one
     "Forecasts that need no training by gradient"
-    name,period = ('repeat day',windows.day) if period is None else (f'repeat {period} rows',period)
+    name = windows.season_name if period is None else f'repeat {period} rows'
+    period = windows.season if period is None else period
     season = {name: repeat_season(windows, period)} if period<=windows.seq_len else {}
     return {'repeat last': repeat_last(windows), **season, 'training mean': training_mean(windows),
             'linear map': fit_linear(windows)}
@@ -342,7 +363,7 @@ def window_example(
     "Forecasts of the last column in one window"
     *xs,y = (part[None].to(device) for part in windows[i])
     dates = windows.dates[i:i+windows.seq_len+windows.horizon]
-    seen = min(windows.seq_len, 2*max(windows.horizon, windows.day))
+    seen = min(windows.seq_len, 2*max(windows.horizon, windows.season))
     def in_units(rows):
         values = windows.scaler.inverse(rows[0].detach().cpu().double())
         return [round(value, 4) for value in values[:,-1].tolist()]

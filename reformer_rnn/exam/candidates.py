@@ -249,6 +249,7 @@ def exam_model(
     n_layers:int=2, # Blocks
     n_heads:int=2, # Heads
     d_ff:int=256, # Hidden width of the feed-forward halves beside softmax attention
+    tied:bool=False, # Use the embedding as the output layer?
 )->nn.Module:
     "The candidate in its frame, in the size of a model with softmax attention"
     found = find_candidate(name)
@@ -257,7 +258,7 @@ def exam_model(
         layers = exam_layers(found, d_model, n_layers, n_heads, max_len)
         more = dict(stack=FeedbackStack) if found.feedback else {}
         return LM(vocab_sz, d_model, n_layers, n_heads, at=layers, d_ff=width, max_len=max_len,
-                  positions=found.positions, **more)
+                  positions=found.positions, tie_weights=tied, **more)
     state = torch.get_rng_state()
     target,one,two = (count(model(o, width)) for o,width in
                       ((find_candidate('softmax'),d_ff),(found,1),(found,2)))

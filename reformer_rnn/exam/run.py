@@ -15,14 +15,13 @@ from functools import partial
 import torch
 from fastai.callback.core import Callback,CancelFitException
 from fastai.callback.training import GradientClip
-from fastai.data.core import DataLoaders
 from fastai.learner import Learner
 from fastai.optimizer import Adam
 from torch import nn
 
 from ..core import check_choice,check_writable,seed_everything,state_nbytes
-from ..data.copy import IGNORE
 from ..data.exam_tasks import ExamDL,exam_tasks
+from ..data.loaders import IGNORE,Loaders
 from .candidates import all_candidates,exam_model,find_candidate
 from ..models.lm import evaluating
 from ..runs.experiment import Experiment
@@ -138,7 +137,7 @@ def exam_learner(
     if cfg.clip: cbs.append(GradientClip(cfg.clip))
     if hasattr(model, 'answers'): cbs.append(ShowAnswers())
     adam = partial(Adam, sqr_mom=.99, eps=1e-8, wd=.01)
-    return lm_learner(DataLoaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
+    return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
                       opt_func=adam)
 
 # %% ../../nbs/80_exam/02_run.ipynb #84217fdd
@@ -217,7 +216,7 @@ def exam_candidate(
     "The model of a run"
     longest = max(cfg.only.length(size) for size in (*cfg.only.train,*cfg.only.test))
     return exam_model(name, cfg.only.n_symbols, longest, cfg.d_model, cfg.n_layers, cfg.n_heads,
-                      cfg.d_ff).to(cfg.device)
+                      cfg.d_ff, cfg.only.copies).to(cfg.device)
 
 def train_exam(
     cfg:ExamConfig, # Settings of one task and one rate

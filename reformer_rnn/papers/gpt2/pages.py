@@ -23,7 +23,6 @@ import numpy as np,pandas as pd
 import torch
 import torch.nn.functional as F
 from fastai.callback.training import GradientClip
-from fastai.optimizer import Adam
 from fastcore.basics import chunked
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #7cb11f1c
@@ -46,6 +45,7 @@ from ...training.checkpoints import differences
 from ...training.gpt2 import DrawnDL,TorchCycle,gpt2_learner
 from ...training.learner import lm_learner
 from ...training.processes import from_first,process_number
+from ...training.schedules import torch_adam
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #b8c1aa2a
 @dataclass
@@ -158,7 +158,7 @@ def base_learner(
     seed_everything(0)
     base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n_positions(cfg)).to(cfg.device)
     cbs = [GradientClip(1.),TorchCycle(cfg.base_lr, .1)]
-    opt_func = partial(Adam, sqr_mom=.999, eps=1e-8, wd=.01) # the AdamW of PyTorch
+    opt_func = partial(torch_adam, wd=.01) # the AdamW of PyTorch
     return lm_learner(base_dls(cfg, pages), RecurrentGPT2(base, 'none'), cfg.base_lr, cbs=cbs,
                       opt_func=opt_func, wd_bn_bias=True)
 

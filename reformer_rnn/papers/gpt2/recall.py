@@ -11,13 +11,11 @@ __all__ = ['gpt2_kinds', 'gpt2_recall_experiment', 'GPT2RecallConfig', 'gpt2_rec
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #0ea1c96e
 import copy,json,shutil
 from dataclasses import asdict,dataclass,replace
-from functools import partial
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 from fastai.callback.training import GradientClip
-from fastai.optimizer import Adam
 
 from ...core import check_choice,seed_everything,select_state
 from ...data.loaders import IGNORE,Loaders
@@ -28,6 +26,7 @@ from ...runs.train import LongRun,Training,fit_recorded,run_path
 from ...training.gpt2 import DrawnDL,TorchCycle
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
+from ...training.schedules import torch_adam
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #afc121a5
 gpt2_kinds = { # Name of a model -> its memory and options
@@ -121,10 +120,9 @@ def fit_gpt2_recall(
     seed:int, # Of the run
 )->dict: # The record
     "Train on fresh sequences, with the AdamW and the schedule of PyTorch"
-    opt_func = partial(Adam, sqr_mom=.999, eps=1e-8, wd=0.)
     cbs = [GradientClip(1.),TorchCycle(cfg.lr)]
     learn = lm_learner(gpt2_recall_dls(cfg, between), model, cfg.lr, metrics=MaskedAccuracy(),
-                       cbs=cbs, opt_func=opt_func, train_bn=False)
+                       cbs=cbs, opt_func=torch_adam, train_bn=False)
     return fit_recorded(learn, cfg, 'gpt2_recall', name, seed)
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #1bad9841

@@ -10,13 +10,11 @@ __all__ = ['TASKS', 'STRETCHES', 'MOST_WRITES', 'state_tracking_experiment', 'St
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #565bbdd9
 from dataclasses import dataclass,replace
-from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
 from fastai.callback.training import GradientClip
 from fastai.learner import Learner
-from fastai.optimizer import Adam
 
 from ...core import check_choice,check_int,seed_everything
 from ...data.loaders import IGNORE,Loaders
@@ -25,6 +23,7 @@ from ...data.state_tracking import (
 from ...models.lm import LM,evaluating
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
+from ...training.schedules import torch_adam
 from ...runs.read import Runs
 from ...runs.train import LongRun,Training,fit_recorded
 
@@ -82,10 +81,9 @@ def state_tracking_learner(
     "A `Learner` with Adam and clipped gradients"
     train = state_tracking_dl(cfg, cfg.length, cfg.epoch_steps*cfg.bs, seed, fixed=False)
     valid = state_tracking_dl(cfg, cfg.length, cfg.n_valid, seed)
-    adam = partial(Adam, sqr_mom=.999, eps=1e-8, wd=0.)
     cbs = [GradientClip(cfg.clip)] if cfg.clip else []
     return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
-                      opt_func=adam)
+                      opt_func=torch_adam)
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #b716f328
 @torch.no_grad()
