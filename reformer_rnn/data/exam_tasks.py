@@ -4,9 +4,8 @@
 
 # %% auto #0
 __all__ = ['MQAR_SYMBOLS', 'MQAR_POWER', 'COPIED', 'BLANK', 'MARK', 'INDUCTION_SYMBOLS', 'PLACES', 'A5_SIZE', 'PERIOD', 'NOTES',
-           'WRONG', 'exam_tasks', 'mqar_batch', 'draw_distinct', 'selective_copy_batch', 'induction_batch',
-           'counting_batch', 'a5_products', 'is_even', 'a5_batch', 'period_batch', 'text_parts', 'text_batch',
-           'ExamTask', 'ExamDL']
+           'WRONG', 'mqar_batch', 'draw_distinct', 'selective_copy_batch', 'induction_batch', 'counting_batch',
+           'a5_products', 'is_even', 'a5_batch', 'period_batch', 'text_parts', 'text_batch', 'ExamTask', 'ExamDL']
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #2db584bb
 from dataclasses import dataclass
@@ -192,7 +191,8 @@ class ExamTask:
     source:str # Where it is defined
     unit:str = 'tokens' # What the size counts
     updates:int = 1000 # Most updates of a run
-    copies:bool = True # Are the answers symbols that were read? Then the output is tied to the input
+    # Are the answers symbols that were read? Then the output layer is the embedding
+    copies:bool = True
     held_out:bool = False # Does `draw` know `held_out`, a text that training does not see?
 
     @property
@@ -246,8 +246,10 @@ exam_tasks = {task.name: task for task in (
              1/6, 'Swaps are reflections, which one step of the delta rule writes; turns of three '
              'cups need two.', 'Merrill et al. 2024, arXiv 2404.08819', copies=False),
     ExamTask('a5', 'follow a group that has no parts', a5_batch, A5_SIZE, tuple(range(4, 41)),
-             (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each token, or '
-             'a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819', copies=False),
+             (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each token,
+             or '
+             'a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819',
+             copies=False),
     ExamTask('period', 'hear a period through noise', period_batch, NOTES, (108,120), (120,240,480),
              1/NOTES, 'A cosine of the distance sums over whole periods at any length. Attention '
              'with positions learns the lengths that it has seen.', 'Defined here'),
