@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['MQAR_SYMBOLS', 'MQAR_POWER', 'COPIED', 'BLANK', 'MARK', 'INDUCTION_SYMBOLS', 'PLACES', 'A5_SIZE', 'PERIOD', 'NOTES',
-           'WRONG', 'mqar_batch', 'draw_distinct', 'selective_copy_batch', 'induction_batch', 'counting_batch',
-           'a5_products', 'is_even', 'a5_batch', 'period_batch', 'text_parts', 'text_batch', 'ExamTask', 'ExamDL']
+           'WRONG', 'exam_tasks', 'mqar_batch', 'draw_distinct', 'selective_copy_batch', 'induction_batch',
+           'counting_batch', 'a5_products', 'is_even', 'a5_batch', 'period_batch', 'text_parts', 'text_batch',
+           'ExamTask', 'ExamDL']
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #2db584bb
 from dataclasses import dataclass
@@ -239,16 +240,15 @@ exam_tasks = {task.name: task for task in (
              1/2, 'A state that changes its sign: eigenvalues down to -1, so step sizes up to 2. '
              'Sums, decays above 0 and attention cannot, at lengths without end.',
              'Grazzi et al. 2025, arXiv 2411.12537', copies=False),
-    ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(4, 41)), (40,64,256),
-             1/PLACES, 'A state that turns by a fifth of a circle. One reflection a token does not '
-             'turn; two of them do.', 'Delétang et al. 2023, arXiv 2207.02098', copies=False),
+    ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(4, 41)),
+             (40,64,256), 1/PLACES, 'A state that turns by a fifth of a circle. One reflection '
+             'for each token does not turn; two of them do.', 'Delétang et al. 2023, arXiv 2207.02098', copies=False),
     ExamTask('s3', 'follow three cups', permutations_batch, 6, tuple(range(4, 41)), (40,64,256),
              1/6, 'Swaps are reflections, which one step of the delta rule writes; turns of three '
              'cups need two.', 'Merrill et al. 2024, arXiv 2404.08819', copies=False),
     ExamTask('a5', 'follow a group that has no parts', a5_batch, A5_SIZE, tuple(range(4, 41)),
-             (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each token,
-             or '
-             'a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819',
+             (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each '
+             'token, or a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819',
              copies=False),
     ExamTask('period', 'hear a period through noise', period_batch, NOTES, (108,120), (120,240,480),
              1/NOTES, 'A cosine of the distance sums over whole periods at any length. Attention '
