@@ -230,9 +230,10 @@ def train_exam(
     try: record = fit_recorded(learn, cfg, 'exam', attention, seed, lr=cfg.rates[0])
     except FloatingPointError as e: record = diverged(cfg, learn, attention, seed, e)
     record.pop('steps', None) # thousands of runs; the epochs tell enough
+    record['throughput'] |= dict(cpu_seconds=learn.stop_solved.spent)
     return record | test_exam(cfg, model, attention, seed) | dict(
         task=cfg.task[0], rate=cfg.rates[0], ended=learn.stop_solved.why,
-        cpu_seconds=learn.stop_solved.spent, state_bytes=state_sizes(cfg, model, attention),
+        state_bytes=state_sizes(cfg, model, attention),
         chance=cfg.only.chance)
 
 def diverged(cfg, learn, attention, seed, e)->dict:
