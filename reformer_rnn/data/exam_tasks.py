@@ -242,7 +242,8 @@ exam_tasks = {task.name: task for task in (
              'Grazzi et al. 2025, arXiv 2411.12537', copies=False),
     ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(4, 41)),
              (40,64,256), 1/PLACES, 'A state that turns by a fifth of a circle. One reflection '
-             'for each token does not turn; two of them do.', 'Delétang et al. 2023, arXiv 2207.02098',
+             'for each token does not turn; two of them do.',
+             'Delétang et al. 2023, arXiv 2207.02098',
              copies=False),
     ExamTask('s3', 'follow three cups', permutations_batch, 6, tuple(range(4, 41)), (40,64,256),
              1/6, 'Swaps are reflections, which one step of the delta rule writes; turns of three '
