@@ -1,9 +1,11 @@
 "The ledger is what the stored results say, on disk and on its page."
 import json
+import shlex
 
 from conftest import ROOT
 
 from reformer_rnn.runs.claim import Results
+from reformer_rnn.ledger.command import experiment_parser
 from reformer_rnn.ledger.ledger import (
     STORED,UPDATE,claims,commands_markdown,counts_markdown,ledger,ledger_changes,source_markdown)
 
@@ -33,3 +35,12 @@ def test_page():
         check('claims.ipynb', source_markdown(source, ROWS))
         check('claims.ipynb', commands_markdown(source, RESULTS))
     for name in ('claims.ipynb', 'index.ipynb'): check(name, counts_markdown(ROWS))
+
+def test_commands():
+    "A claim that was not run names a command that exists, with its options."
+    for claim in claims:
+        if not claim.command: continue
+        program, name, *options = shlex.split(claim.command)
+        assert program == 'reformer_rnn', claim.name
+        try: experiment_parser(name).parse_args(options)
+        except SystemExit: raise AssertionError(f'{claim.name}: {claim.command}') from None

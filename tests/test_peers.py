@@ -1,8 +1,14 @@
-"Models of this library against those of other packages, where these are installed: `pip install peft`."
+"Models and functions against those of other packages: `pip install peft flash-linear-attention`."
 import copy
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 import torch
+
+from reformer_rnn.attention.decay import decay_attention
+from reformer_rnn.attention.delta import delta_attention
+from reformer_rnn.attention.linear import elu1, linear_attention
 
 def test_low_rank_adaptation_is_that_of_peft():
     peft = pytest.importorskip('peft')
@@ -22,3 +28,58 @@ def test_low_rank_adaptation_is_that_of_peft():
             o.copy_(mine[f'{"down" if "lora_A" in name else "up"}.{block}.weight'])
     ids = torch.randint(256, (2,24))
     torch.testing.assert_close(theirs(ids).logits, ours(ids), atol=1e-12, rtol=0)
+
+def readable(room):
+    "The plain PyTorch beside the kernels of flash-linear-attention. Those need Triton, so the file is read alone."
+    pytest.importorskip('einops', reason='needs einops: pip install flash-linear-attention')
+    try: found = distribution('fla-core')
+    except PackageNotFoundError: pytest.skip('needs its formulas: pip install flash-linear-attention')
+    spec = spec_from_file_location(f'readable_{room}', found.locate_file(f'fla/ops/{room}/naive.py'))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+def turned(*xs): return [x.transpose(1, 2) for x in xs] # (b, h, n, ...) and (b, n, h, ...)
+
+def linear(q, k, v, beta, head, channel, S):
+    out, (new, z) = readable('linear_attn').naive_recurrent_linear_attn(
+        *turned(elu1(q), elu1(k), v), scale=1., output_final_state=True, normalize=True)
+    ours, state = linear_attention(q, k, v, causal=True)
+    return (ours, *state), (*turned(out), new, z.squeeze(1))
+
+def retention(q, k, v, beta, head, channel, S):
+    fixed = 1 - 2.**(-5 - torch.arange(float(q.shape[1])))
+    out = readable('retention').naive_retention(q*q.shape[-1]**.5, k, v)
+    return decay_attention(q, k, v, decay=fixed)[:1], (out,)
+
+def gated_linear(q, k, v, beta, head, channel, S):
+    out, new = readable('gla').naive_recurrent_gla(
+        *turned(q*q.shape[-1]**.5, k, v, channel.log()), initial_state=S, output_final_state=True)
+    return decay_attention(q, k, v, decay=channel, state=S), (*turned(out), new)
+
+def delta(q, k, v, beta, head, channel, S):
+    theirs = readable('delta_rule').delta_rule_recurrence(q*q.shape[-1]**.5, k, v, beta, initial_state=S)
+    return delta_attention(q, k, v, beta, state=S), theirs
+
+def gated_delta(q, k, v, beta, head, channel, S):
+    out, new = readable('gated_delta_rule').naive_recurrent_gated_delta_rule(
+        *turned(q, k, v, beta, head.log()), scale=1., initial_state=S, output_final_state=True)
+    return delta_attention(q, k, v, beta, decay=head, state=S), (*turned(out), new)
+
+@pytest.mark.parametrize('least', [.9, .2, 1e-4])
+@pytest.mark.parametrize('both', [linear, retention, gated_linear, delta, gated_delta], ids=lambda f: f.__name__)
+def test_linear_attention_is_that_of_flash_linear_attention(both, least):
+    "Outputs, last states and gradients, in float32, in which the peer computes."
+    torch.manual_seed(0)
+    b, h, n, d, dv = 2, 3, 70, 8, 5
+    k = torch.nn.functional.normalize(torch.randn(b, h, n, d), dim=-1)
+    decays = [least + (1-least)*torch.rand(b, h, n, *more) for more in ((), (d,))]
+    q, v, S = torch.randn(b, h, n, d), torch.randn(b, h, n, dv), torch.randn(b, h, d, dv)
+    xs = [q, k, v, 2*torch.rand(b, h, n), *decays, S]
+    for x in xs: x.requires_grad_()
+    ours, theirs = both(*xs)
+    for a, b in zip(ours, theirs, strict=True): torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
+    grads = [torch.autograd.grad(sum(x.square().sum() for x in out), xs, allow_unused=True) for out in (ours, theirs)]
+    for a, b in zip(*grads):
+        assert (a is None) == (b is None)
+        if a is not None: assert (a-b).norm() <= 1e-4*b.norm()

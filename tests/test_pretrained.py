@@ -51,6 +51,8 @@ MODELS = {  # Name: what builds it, and the arguments of a call
     'Informer RSA': (lambda: Informer(3, 2, 12, 6, 4, distil=False, heads=heads, **forecaster), series),
     'LinearMap': (lambda: LinearMap(12, 4), series),
     'SubtractLast': (lambda: SubtractLast(informer()), series),
+    'Ensemble': (lambda: Ensemble(Corrected(LinearMap(12, 4), informer()), LinearMap(12, 4)), series),
+    'Corrected': (lambda: Corrected(LinearMap(12, 4), informer()), series),
     'RecurrentGPT2': (gpt2, ids),
     'RecurrentGPT2 in two types': (lambda: gpt2(torch.bfloat16), ids)}
 OPTIONS = {'linear favor': ('linear', dict(feature_map='favor')),

@@ -160,6 +160,9 @@ SCROLLING = '''() => { const wide = o => o.scrollWidth > o.clientWidth + 1;
     return [...document.querySelectorAll(
         '.cell_input pre, [class*=highlight-]:not(.highlight-myst-ansi, .highlight-none) pre')]
         .filter(o => o.offsetParent && (wide(o) || wide(o.parentElement))).map(o => o.innerText.slice(0, 150)) }'''
+# Tables of results whose last columns are out of sight, at the width of a screen.
+CUT_OFF = '''() => [...document.querySelectorAll('.text_html table')].filter(o => o.offsetParent
+    && o.scrollWidth > o.closest('.text_html').clientWidth + 1).map(o => o.innerText.slice(0, 150))'''
 CURRENT = '''() => { const place = document.querySelector('.menu .current-page').getBoundingClientRect();
     return document.querySelectorAll('.menu details[open]').length == 1 && place.height > 0
         && place.top >= 0 && place.bottom <= innerHeight }'''
@@ -188,7 +191,7 @@ def test_page(visit, name):
     path = DOCS/name
     page = visit(path.as_uri(), viewport=dict(width=1300, height=800))
     answers_first(page, name)
-    assert page.evaluate(SCROLLING) == []
+    assert page.evaluate(SCROLLING) == [] and page.evaluate(CUT_OFF) == []
     screens = page.evaluate('document.documentElement.scrollHeight')/800
     assert screens <= SCREENS or name in TALL, f'{screens:.1f} screens: fold, shorten or split'
     if name not in ('index.html', 'search.html'):

@@ -208,7 +208,7 @@ class BlockState(NamedTuple):
     # (b, W+r), False for padding and for an empty past that is masked; None while everything is
     # real
     real:torch.Tensor=None
-    memory:tuple=None # `StateMemory`; None while nobody has asked for it
+    memory:tuple=None # `StateMemory`; None until it is asked for
 
 BlockRecurrentAttention.state_type = BlockState
 
@@ -220,7 +220,7 @@ class StateMemory(NamedTuple):
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #31939b61
 @patch
-def weights_mark(self:StateCell)->int: # None if nobody can say
+def weights_mark(self:StateCell)->int: # None if it cannot be told
     """A number that is another one after a change of the weights that `project` uses, or of the
     precision in which it computes"""
     ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias

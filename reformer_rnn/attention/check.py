@@ -160,7 +160,7 @@ def _check_causal_function(subject):
     return f'up to {n} positions, {len(_CHANGES)} changes'
 
 def _moved(subject, module, z, y, t):
-    "Which of the outputs up to t has moved; a layer may refuse numbers that are too large"
+    "Which of the outputs up to t has moved; numbers may be too large for a layer"
     try:
         with torch.no_grad(): changed,_ = subject.call(module, z)
     except ValueError: return None

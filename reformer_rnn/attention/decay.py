@@ -87,8 +87,8 @@ def log_decays(
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
     if tuple(decay.shape) not in ((h,),(b,h,n),(b,h,n,d)):
-        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, one '
-                         f'a position, {(b,h,n)}, or one a channel, {(b,h,n,d)}')
+        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one per head, {(h,)}, '
+                         f'one per position, {(b,h,n)}, or one per channel, {(b,h,n,d)}')
     if real is not None and decay.ndim>1:
         decay = decay.masked_fill(~(real[:,None] if decay.ndim==3 else real[:,None,:,None]), 1.)
     if values_known(decay) and not ((decay>=0) & (decay<=1)).all():
@@ -199,7 +199,7 @@ class ForgettingAttention(QKVAttention):
 class Retention(ForgettingAttention):
     "Retention (Sun et al. 2023): head h keeps 1-2^(-5-h) of its state at each position"
     def decays(self, x):
-        "One fixed number a head"
+        "One fixed number per head"
         return 1-2.**(-5-torch.arange(self.n_heads, device=x.device, dtype=torch.float32))
 
 # %% ../../nbs/10_attention/06_decay.ipynb #6b730418

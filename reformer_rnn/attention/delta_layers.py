@@ -62,6 +62,20 @@ class DeltaLayer(AttentionLayer):
         if gated: self.add_gates()
         self.options = dict(conv_size=conv_size, max_beta=max_beta, chunk_size=chunk_size)
 
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #04d45dec
+@patch
+def own_weights(self:DeltaLayer,
+    weights:dict, # Of another layer, by name
+)->dict: # With the projections of queries, keys and values in one
+    "Take over projections that stand one by one"
+    own = dict(weights)
+    for end in ('weight','bias'):
+        parts = [f'to_{letter}.{end}' for letter in 'qkv']
+        if not set(parts)<=own.keys(): continue
+        joined = torch.cat([own.pop(name).detach() for name in parts])
+        own[f'to_qkv.{end}'] = nn.Parameter(joined, weights[parts[0]].requires_grad)
+    return own
+
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #3c10f2a1
 def _spread_rates(n):
     "Rates of forgetting and offsets of n heads, as Mamba-2 draws them"

@@ -101,6 +101,10 @@ class AttentionLayer(Pretrained):
         "Mix the projected tensors and return `(out, state)`"
         raise NotImplementedError
 
+    def own_weights(self, weights):
+        "The tensors of another layer, by name, as this kind of layer names and shapes its own"
+        return weights
+
     def even_steps(self,
         state, # What an earlier call returned
     )->float: # `math.inf` for any number
@@ -250,25 +254,29 @@ def convert_attention(
     # named stays as it is in `layer`
     **options,
 )->AttentionLayer: # A new layer that shares the parameters of `layer`
-    """The layer called `name` around the parameters of `layer`; `ValueError` if their families or
-    their shapes differ"""
+    """The layer called `name` around the parameters of `layer`; `ValueError` if it has no use for
+    one of them, or another shape"""
     check_choice('attention', name, attention_layers)
     if name==layer.name: options = layer.options | options
     new = build_attention((name,options), **layer.config)
+    given = new.own_weights(layer.state_dict(keep_vars=True))
     ours = dict(new.named_parameters()).keys()
-    theirs = dict(layer.named_parameters()).keys()
+    theirs = given.keys()-dict(layer.named_buffers()).keys()
     if theirs-ours or (ours-theirs and not grow):
         raise ValueError(f'{name} attention cannot use the weights of {layer.name} attention: it '
                          'needs '
                          f'{sorted(ours-theirs) or "nothing more"}, and has no use for '
                          f'{sorted(theirs-ours) or "nothing"}')
-    shapes,old = ({k: tuple(v.shape) for k,v in o.state_dict().items()} for o in (new,layer))
+    shapes,old = ({k: tuple(v.shape) for k,v in o.items()} for o in (new.state_dict(),given))
     other = [f'{k} of shape {shapes[k]}, not {old[k]}'
              for k in shapes.keys()&old.keys() if shapes[k]!=old[k]]
     if other:
         raise ValueError(f'{name} attention with these options cannot use the weights of '
                          f'{layer.name} attention: it needs {", ".join(sorted(other))}')
-    new.load_state_dict(layer.state_dict(keep_vars=True), strict=not grow, assign=True)
+    trains = {name: x.requires_grad for name,x in given.items()} # loading changes it
+    new.load_state_dict(given, strict=not grow, assign=True)
+    for name,p in new.named_parameters():
+        if name in trains: p.requires_grad_(trains[name])
     weight = layer.to_out.weight
     # moves only what is not a parameter
     return new.to(weight.device, weight.dtype).train(layer.training)

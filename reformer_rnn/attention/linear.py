@@ -186,7 +186,7 @@ class _CausalLinear(torch.autograd.Function):
                 torch.div(numden[...,:dv], d, out=o)
         ctx.save_for_backward(q, k, v, S, whole, den, *states[:-1])
         ctx.C,ctx.phi = C,phi
-        # no zeros as large as the state where nobody asked for its gradient
+        # no zeros as large as the state where its gradient is not asked for
         ctx.set_materialize_grads(False)
         return whole,states[-1]
 

@@ -6,14 +6,14 @@
 __all__ = ['split_projections', 'check_multihead', 'from_multihead', 'allowed_by', 'is_causal_mask', 'DropInAttention', 'drop_in',
            'swap_multihead', 'layer_mask']
 
-# %% ../../nbs/10_attention/24_multihead.ipynb #9ef1cd87
+# %% ../../nbs/10_attention/24_multihead.ipynb #b85bfabc
 import torch
 from fastcore.basics import patch
 from torch import nn
 
 from .layer import AttentionLayer,build_attention
 
-# %% ../../nbs/10_attention/24_multihead.ipynb #e317e1cb
+# %% ../../nbs/10_attention/24_multihead.ipynb #726f4038
 def split_projections(
     weights:dict, # State of an `nn.MultiheadAttention`
 )->dict: # State of a layer with `to_q`, `to_k`, `to_v` and `to_out`
@@ -57,7 +57,7 @@ def from_multihead(
                          '`convert_attention`')
     return layer.train(mha.training)
 
-# %% ../../nbs/10_attention/24_multihead.ipynb #66679ea4
+# %% ../../nbs/10_attention/24_multihead.ipynb #6327ab36
 def allowed_by(
     mask:torch.Tensor, # Of `nn.MultiheadAttention`: True or minus infinity where hidden; or None
     name:str, # For the message
@@ -78,7 +78,7 @@ def is_causal_mask(
     n,m = allowed.shape[-2:]
     return n==m and bool((allowed==torch.ones_like(allowed).tril()).all())
 
-# %% ../../nbs/10_attention/24_multihead.ipynb #56907f91
+# %% ../../nbs/10_attention/24_multihead.ipynb #615c12c9
 class DropInAttention(nn.Module):
     "An attention layer with the arguments and the weights of `nn.MultiheadAttention`"
     in_proj_bias = None # tells nn.TransformerEncoderLayer that its fast path is not for this one
@@ -113,7 +113,7 @@ class DropInAttention(nn.Module):
         for name in own: del state_dict[prefix+name]
         state_dict |= {f'{prefix}layer.{k}': o for k,o in split_projections(own).items()}
 
-# %% ../../nbs/10_attention/24_multihead.ipynb #f9edcde2
+# %% ../../nbs/10_attention/24_multihead.ipynb #4447bf65
 def drop_in(
     mha:nn.MultiheadAttention, # Filled with weights
     attention:str='softmax', # A key of `attention_layers`
@@ -143,7 +143,7 @@ def swap_multihead(
     for parent,name,new in places: setattr(parent, name, new)
     return model
 
-# %% ../../nbs/10_attention/24_multihead.ipynb #a87b855a
+# %% ../../nbs/10_attention/24_multihead.ipynb #15427524
 def layer_mask(
     layer:AttentionLayer, # Inside
     real:torch.Tensor, # Key mask (b, m), or None
@@ -162,7 +162,7 @@ def layer_mask(
     else: allowed = allowed.expand(b, 1, *allowed.shape)
     return allowed if real is None else allowed & real[:,None,None]
 
-# %% ../../nbs/10_attention/24_multihead.ipynb #23e4a654
+# %% ../../nbs/10_attention/24_multihead.ipynb #9249ebc4
 @patch
 def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask):
     "Refuse arguments for which there is no answer"

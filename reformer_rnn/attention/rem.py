@@ -27,14 +27,14 @@ def rem_matrix(
     # queries
     m=None,
     *,
-    decay, # λ or γ, from -1 to 1: a number, or one a head (h,)
-    theta=None, # Angle in radians for 'cos' and 'sin': a number, or one a head (h,)
+    decay, # λ or γ, from -1 to 1: a number, or one per head (h,)
+    theta=None, # Angle in radians for 'cos' and 'sin': a number, or one per head (h,)
     dilation:int=1, # Distance d of the positions that see each other
     # Zero where the key is later than the query? Else the weight depends on the distance in either
     # direction
     causal:bool=True,
     truncate:int=None, # Zero beyond this lag
-# (n, m), or (h, n, m) with one number a head; in the type of decay and angle, at least float32
+# (n, m), or (h, n, m) with one number per head; in the type of decay and angle, at least float32
 )->torch.Tensor:
     "Recurrence encoding matrix (Huang et al. 2023): zero on the diagonal, not normalised"
     _check_kind(check_choice('kind', kind, rem_kinds), theta)
@@ -73,7 +73,7 @@ def _check_numbers(decay, theta, dtype, device, h=None):
     if h is None: h = len(decay) if decay.ndim==1 else len(theta) if theta.ndim==1 else 1
     for name,o in (('decay',decay),('theta',theta)):
         if o.shape not in ((),(h,)):
-            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected a number, or one a '
+            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected a number, or one per '
                              f'head, {(h,)}')
     if not values_known(decay, theta): return decay,theta
     if not (decay.abs()<=1).all():

@@ -34,7 +34,7 @@ def paper_heads(
     k = [check_int(f'k{i+1}', o, minimum=0) for i,o in enumerate(counts)]
     if len(dilations)!=sum(k[3:]):
         raise ValueError(f'{len(dilations)} dilations for k4+k5+k6={sum(k[3:])} dilated heads: '
-                         'expected one a head')
+                         'expected one per head')
     plain = [(kind,1,(1,i) if kind!='regular' else None) for kind,
              count in zip(rem_kinds, k) for i in range(count)]
     names = [(kind,i) for kind,count in zip(rem_kinds, k[3:]) for i in range(count)]
@@ -67,7 +67,7 @@ def _spread_values(
 class REM(nn.Module):
     "Recurrence encoding matrices of several heads, with their learned eigenvalues"
     def __init__(self,
-        heads, # List of (kind, dilation, pair), one entry a head; see `paper_heads`
+        heads, # List of (kind, dilation, pair), one entry per head; see `paper_heads`
         # Do cyclical heads with the same pair share decay and angle, as a pair of complex
         # eigenvalues does?
         share_pairs:bool=True,
@@ -185,7 +185,8 @@ def matrix(self:REM,
 def blend(
     attended:torch.Tensor, # What attention returned, (b, h, n, w)
     recurrent:torch.Tensor, # What the matrices returned for the first r heads, (b, r, n, w)
-    mu:torch.Tensor, # Gate before the logistic function: a number, or one a head with a matrix (r,)
+    # Gate before the logistic function: a number, or one per head with a matrix (r,)
+    mu:torch.Tensor,
 )->torch.Tensor: # (b, h, n, w); heads without a matrix are as they were
     "(1-σ(μ))·attended + σ(μ)·recurrent (Huang et al. 2023)"
     r = recurrent.shape[1]

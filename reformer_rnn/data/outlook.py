@@ -34,10 +34,10 @@ class Outlook:
     known_mean:list=None # Their means in the training rows
     known_std:list=None # Their standard deviations
     level:float=.8 # Share of the truth that the band is to hold
-    # How far the truth lies from the forecast at its lower and its upper end, standardised,
+    # Truth minus forecast at the lower end of the band, standardised,
     # (horizon, c); None before training
     low:list=None
-    high:list=None
+    high:list=None # The same at the upper end
     coverage:float=None # Share of the truth that the band did hold, on rows that were kept apart
     seasons:int=1 # Rows of a season
 

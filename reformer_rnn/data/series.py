@@ -302,7 +302,7 @@ time_parts = dict( # Feature -> what it is of dates, from 0 to 1
     day=lambda o: (o.day-1)/30, yearday=lambda o: (o.day_of_year-1)/365,
     month=lambda o: (o.month-1)/11)
 units = dict( # Unit of the step -> its features
-    minute=('minute','hour','weekday','day','yearday'), hour=('hour','weekday','day','yearday'),
+    hour=('hour','weekday','day','yearday'), minute=('minute','hour','weekday','day','yearday'),
     day=('weekday','day','yearday'), month=('month',))
 
 def time_features(

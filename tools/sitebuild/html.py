@@ -26,7 +26,12 @@ def finish(site, rows=()):
             up = '../'*page.relative_to(site).as_posix().count('/')
             text = text.replace('</head>', f'<script src="{up}_static/mechanisms.js" defer></script></head>', 1)
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
-        page.write_text(TABLE.sub(partial(ledger, rows=dict(rows)), text))
+        finished = partial(ledger, rows=dict(rows))
+        page.write_text(TABLE.sub(lambda found: one_line(finished(found)), text))
+
+def one_line(table):
+    "A table in which no line ends beside the sign of an interval, as in 1.2 ± 0.1."
+    return table.replace(' ± ', '&nbsp;±&nbsp;')
 
 VERDICT = re.compile(r'(<td data-label="verdict">)(?:<p>)?(<strong>.*?</strong>); (.*?)(?:</p>)?</td>', re.S)
 WHY = r'\1<details class="why"><summary>\2</summary>\3</details></td>'

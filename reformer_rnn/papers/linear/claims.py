@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['LINEAR', 'PAPER', 'some', 'copying', 'linear_claims', 'timed', 'printed', 'julia', 'reason', 'crossed', 'on_paper',
-           'memory', 'unrun', 'quality', 'speed', 'time_ratio', 'crossing', 'drawing', 'slower_to_99', 'loss_spread',
-           'memory_growth', 'unstable', 'slower_at', 'printed_crossover', 'printed_doubling']
+           'memory', 'unrun', 'quality', 'speed', 'DELTA', 'tracking', 'parity', 'chance', 'kernel', 'time_ratio',
+           'crossing', 'drawing', 'slower_to_99', 'loss_spread', 'memory_growth', 'unstable', 'slower_at',
+           'printed_crossover', 'printed_doubling', 'speed_rows', 'both_passes', 'solved', 'old_states']
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #0c25440d
 from functools import partial
@@ -291,4 +292,79 @@ linear_claims += [
           'On WSJ linear attention is three times as fast in training as softmax, '
           'and errs more often',
           '8.08 against 5.12 %', needs='data', why='The recordings are not free.'),
+]
+
+# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #a8887a5a
+def speed_rows(run):
+    "The measured candidates of a record, by name, length and whether the backward pass is there"
+    return {(row['name'],row['n'],row['backward']): row for row in run['training']}
+
+def both_passes(name, other, n=4096, other_n=None):
+    "Measure: time a token of both passes, divided by that of another candidate or length"
+    def measure(runs):
+        rows = speed_rows(runs[0])
+        m = other_n or n
+        one,two = rows[name,n,True]['cpu'],rows[other,m,True]['cpu']
+        return over_rounds(a/b*(m/n) for a,b in zip(one, two))
+    return measure
+
+def solved(attention, path):
+    "Measure: share of seeds with an accuracy of 99 % or more"
+    return lambda runs: share_of(x>=.99 for x in runs.of(attention).values(path))
+
+def old_states(runs):
+    "Measure: time of a step from a state 16,384 tokens old, over one of 16 tokens, a single row"
+    rows = {(row['batch'],row['position']): row['cpu'] for row in runs[0]['steps']}
+    return over_rounds(a/b for a,b in zip(rows[1,16384], rows[1,16]))
+
+# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #5246aead
+DELTA = 'delta rule papers'
+tracking = partial(Claim, DELTA, notebook='70_papers/20_linear/06_state_tracking', form='{:.1%}',
+                   smaller='one block of width 64, 1,000 updates')
+parity = partial(tracking, results='state_tracking/parity')
+chance = between(.48, .52, '{:.0%}')
+linear_claims += [
+    parity('no parity without negative eigenvalues', 'Grazzi et al. 2025, theorem 1',
+           'Without negative eigenvalues a linear recurrence of finite precision '
+           'cannot solve parity',
+           'chance', .5, chance, measure=mean_of('delta:1','accuracy.40'),
+           setting='accuracy at 40 bits, delta:1'),
+    parity('negative eigenvalues learn parity', 'Grazzi et al. 2025, experiments on parity',
+           'With eigenvalues down to -1 DeltaNet learns parity', '', None,
+           at_least(.99, '{:.0%}'), measure=mean_of('delta:2','accuracy.40'),
+           setting='accuracy at 40 bits, delta:2'),
+    parity('and keep it on longer inputs', 'Grazzi et al. 2025, experiments on parity',
+           'The same holds at lengths up to 256, after training with up to 40', '', None,
+           at_least(1, '{:.0%}'), measure=solved('delta:2','accuracy.256'), form='{:.0%}',
+           setting='share of seeds with 99 % at 256 bits, delta:2',
+           why='At the length of training, all seeds are equally good.'),
+    tracking('overwriting beats a sum', 'Schlag et al. 2021, section 4.2',
+             'Where keys are assigned again, the delta rule recalls better than a sum', '', None,
+             above_zero, results='state_tracking/reassigned', form='{:+.1%}',
+             measure=difference('delta:1','linear','accuracy.80'),
+             setting='accuracy after 64 writes to 16 keys, delta:1 minus linear'),
+]
+
+# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #62f7f5ce
+kernel = partial(Claim, DELTA, results='delta_speed', notebook='70_papers/20_linear/05_delta',
+                 form='{:.2f}')
+linear_claims += [
+    kernel('the delta rule in linear time', 'Yang et al. 2024b, abstract',
+           'In chunks, the time of the delta rule is proportional to the length', 'linear', 1.,
+           between(.8, 1.25), measure=both_passes('delta', 'delta', 16384, 1024),
+           setting='time a token at 16,384 over 1,024, both passes, one CPU thread'),
+    kernel('constant time a token', 'Schlag et al. 2021, section 4.2',
+           'The state has a fixed size, so a step takes the same time, however much it has seen',
+           'constant', 1.,
+           between(.8, 1.25), measure=old_states,
+           setting='a step after 16,384 tokens over one after 16, one CPU thread'),
+    kernel('a gate costs little', 'Yang et al. 2025, throughput comparison',
+           'The gated delta rule takes hardly more time than the delta rule', 'marginal', None,
+           at_most(1.25), measure=both_passes('gated_delta', 'delta'),
+           setting='gated over ungated at 4,096, both passes, one CPU thread',
+           why='The region is ours.'),
+    kernel('time grows with the steps', 'Siems et al. 2025, implementation',
+           'A product of steps takes as many times as long as it has steps', '2', 2.,
+           between(1.6, 2.5), measure=both_passes('delta, two steps', 'delta'),
+           setting='two steps over one at 4,096, both passes, one CPU thread'),
 ]

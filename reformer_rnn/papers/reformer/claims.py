@@ -6,7 +6,7 @@
 __all__ = ['REPORT', 'short_copy', 'claim', 'table', 'reformer_report', 'forms', 'models', 'printed', 'kitaev', 'told', 'longer',
            'short', 'figure4', 'text', 'reformer_paper', 'cost', 'reformer_claims', 'stuck', 'never_falls', 'sudden',
            'row', 'kept_by_depth', 'layer_ratio', 'hashed_over_full', 'hashed_growth', 'within_five', 'cell_claim',
-           'table_distance']
+           'table_distances', 'nearer_transposed']
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #b911b092
 from functools import partial
@@ -207,19 +207,23 @@ reformer_report += [cell_claim(attention, form) for attention in printed for for
                     if (attention,form) not in told]
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #1a8ef5a2
-def table_distance():
-    "Mean distance of the two tables without the diagonal, transposed minus as printed, in points"
+def table_distances():
+    "Mean distance of the two tables without the diagonal, as printed and transposed, in points"
     same = [0,2,3,4] # evaluated as it was trained
     ours,theirs = (np.array([*found.values()])[:,same] for found in (printed,kitaev))
     beside = ~np.eye(4, dtype=bool)
-    plain,turned = (abs(ours-other)[beside].mean() for other in (theirs,theirs.T))
+    return [float(abs(ours-other)[beside].mean()) for other in (theirs,theirs.T)]
+
+def nearer_transposed():
+    "How much smaller the distance is if one table is transposed"
+    plain,turned = table_distances()
     return counted(turned-plain)
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #7343fc73
 reformer_report += [
     Claim(REPORT, 'rows and columns are switched', 'Discrepancy, last explanation',
           "The paper's table may have its rows and columns switched", '', region=below_zero,
-          measure=table_distance, form='{:+.1f} points',
+          measure=nearer_transposed, form='{:+.1f} points',
           notebook='70_papers/10_reformer/09_claims',
           setting='mean distance of the tables, transposed minus as printed, without the diagonal',
           why='Transposed, the two tables are closer; that does not show how it came about.'),
@@ -239,7 +243,7 @@ reformer_report += [
           'With one round of hashing a rate of 1e-3 learns, and one of 1e-4 does not', '',
           why='Only 1e-3 and 2e-3 were run.', hours=.7,
           command='reformer_rnn copy --attention lsh-1 --seeds 0 1 2 --length 256 --d-model 256 '
-                  '--n-heads 4 --d-ff 256 --bucket-size 64 --bs 16 --epochs 10 --epoch-steps 100 '
+                  '--n-heads 4 --bs 16 --epochs 10 --epoch-steps 100 '
                   '--lr 1e-4 --n-valid 128 --results results/copy_lr/lr-1e-4'),
     Claim(REPORT, 'implementations agree', 'Discrepancy, text',
           'Other implementations of the Reformer give similar results on this task', '', hours=1.5,
