@@ -16,7 +16,7 @@ from itertools import permutations
 import torch
 
 from ..core import check_choice,check_int
-from .copy import IGNORE
+from .loaders import IGNORE
 from .recall import RECALL_QUERY,RECALL_VALUES,RecallDL,recall_batch
 from .state_tracking import (
     N_KEYS,N_VALUES,N_WRITES,parity_batch,permutations_batch,reassigned_batch)
@@ -192,6 +192,8 @@ class ExamTask:
     source:str # Where it is defined
     unit:str = 'tokens' # What the size counts
     updates:int = 1000 # Most updates of a run
+    # Are the answers symbols that were read? Then the output layer is the embedding
+    copies:bool = True
     held_out:bool = False # Does `draw` know `held_out`, a text that training does not see?
 
     @property
@@ -221,7 +223,7 @@ exam_tasks = {task.name: task for task in (
              (48,80), (48,80,144), 1/N_VALUES,
              'A sum mixes all values that a key has had. The delta rule overwrites. Attention '
              'needs positions to know which came last.',
-             'Schlag et al. 2021, arXiv 2102.11174, with one token for each write'),
+             'Schlag et al. 2021, arXiv 2102.11174, with one token for each write', copies=False),
     ExamTask('selective_copy', 'keep some symbols, in their order', selective_copy_batch, MARK+1,
              (48,64), (64,128,256), 1/BLANK,
              'Gates choose what is written. Order has to be kept besides, by positions or '
@@ -237,16 +239,19 @@ exam_tasks = {task.name: task for task in (
     ExamTask('parity', 'count ones modulo two', parity_batch, 2, tuple(range(4, 41)), (40,64,256),
              1/2, 'A state that changes its sign: eigenvalues down to -1, so step sizes up to 2. '
              'Sums, decays above 0 and attention cannot, at lengths without end.',
-             'Grazzi et al. 2025, arXiv 2411.12537'),
-    ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(4, 41)), (40,64,256),
-             1/PLACES, 'A state that turns by a fifth of a circle. One reflection a token does not '
-             'turn; two of them do.', 'Delétang et al. 2023, arXiv 2207.02098'),
+             'Grazzi et al. 2025, arXiv 2411.12537', copies=False),
+    ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(4, 41)),
+             (40,64,256), 1/PLACES, 'A state that turns by a fifth of a circle. One reflection '
+             'for each token does not turn; two of them do.',
+             'Delétang et al. 2023, arXiv 2207.02098',
+             copies=False),
     ExamTask('s3', 'follow three cups', permutations_batch, 6, tuple(range(4, 41)), (40,64,256),
              1/6, 'Swaps are reflections, which one step of the delta rule writes; turns of three '
-             'cups need two.', 'Merrill et al. 2024, arXiv 2404.08819'),
+             'cups need two.', 'Merrill et al. 2024, arXiv 2404.08819', copies=False),
     ExamTask('a5', 'follow a group that has no parts', a5_batch, A5_SIZE, tuple(range(4, 41)),
-             (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each token, or '
-             'a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819'),
+             (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each '
+             'token, or a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819',
+             copies=False),
     ExamTask('period', 'hear a period through noise', period_batch, NOTES, (108,120), (120,240,480),
              1/NOTES, 'A cosine of the distance sums over whole periods at any length. Attention '
              'with positions learns the lengths that it has seen.', 'Defined here'),

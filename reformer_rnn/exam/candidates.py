@@ -95,16 +95,15 @@ class Oracle(nn.Module):
     "A model that is shown the answers"
     def __init__(self,
         vocab_sz:int, # Different tokens
-        d_model:int, # Width
     ):
         super().__init__()
         self.answers = None # of the batch that comes next
-        self.embed = nn.Embedding(vocab_sz, d_model)
-        self.out = nn.Linear(d_model, vocab_sz)
+        self.vocab_sz = vocab_sz
+        self.sure = nn.Parameter(torch.tensor(5.))
 
     def forward(self, ids):
         "Repeat the answers, as far as they are scored"
-        return self.out(self.embed(self.answers.clamp(min=0)))
+        return self.sure*nn.functional.one_hot(self.answers.clamp(min=0), self.vocab_sz)
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #589a9614
 WINDOW = 16 # Of all layers that have a window, so that two blocks reach 32 tokens back
@@ -249,15 +248,16 @@ def exam_model(
     n_layers:int=2, # Blocks
     n_heads:int=2, # Heads
     d_ff:int=256, # Hidden width of the feed-forward halves beside softmax attention
+    tied:bool=False, # Use the embedding as the output layer?
 )->nn.Module:
     "The candidate in its frame, in the size of a model with softmax attention"
     found = find_candidate(name)
-    if not found.layers: return Oracle(vocab_sz, d_model)
+    if not found.layers: return Oracle(vocab_sz)
     def model(found, width):
         layers = exam_layers(found, d_model, n_layers, n_heads, max_len)
         more = dict(stack=FeedbackStack) if found.feedback else {}
         return LM(vocab_sz, d_model, n_layers, n_heads, at=layers, d_ff=width, max_len=max_len,
-                  positions=found.positions, **more)
+                  positions=found.positions, tie_weights=tied, **more)
     state = torch.get_rng_state()
     target,one,two = (count(model(o, width)) for o,width in
                       ((find_candidate('softmax'),d_ff),(found,1),(found,2)))

@@ -20,9 +20,8 @@ from fastai.optimizer import Adam
 from torch import nn
 
 from ..core import check_choice,check_writable,seed_everything,state_nbytes
-from ..data.loaders import Loaders
-from ..data.copy import IGNORE
 from ..data.exam_tasks import ExamDL,exam_tasks
+from ..data.loaders import IGNORE,Loaders
 from .candidates import all_candidates,exam_model,find_candidate
 from ..models.lm import evaluating
 from ..runs.experiment import Experiment
@@ -217,7 +216,7 @@ def exam_candidate(
     "The model of a run"
     longest = max(cfg.only.length(size) for size in (*cfg.only.train,*cfg.only.test))
     return exam_model(name, cfg.only.n_symbols, longest, cfg.d_model, cfg.n_layers, cfg.n_heads,
-                      cfg.d_ff).to(cfg.device)
+                      cfg.d_ff, cfg.only.copies).to(cfg.device)
 
 def train_exam(
     cfg:ExamConfig, # Settings of one task and one rate
@@ -231,9 +230,10 @@ def train_exam(
     try: record = fit_recorded(learn, cfg, 'exam', attention, seed, lr=cfg.rates[0])
     except FloatingPointError as e: record = diverged(cfg, learn, attention, seed, e)
     record.pop('steps', None) # thousands of runs; the epochs tell enough
+    record['throughput'] |= dict(cpu_seconds=learn.stop_solved.spent)
     return record | test_exam(cfg, model, attention, seed) | dict(
         task=cfg.task[0], rate=cfg.rates[0], ended=learn.stop_solved.why,
-        cpu_seconds=learn.stop_solved.spent, state_bytes=state_sizes(cfg, model, attention),
+        state_bytes=state_sizes(cfg, model, attention),
         chance=cfg.only.chance)
 
 def diverged(cfg, learn, attention, seed, e)->dict:
