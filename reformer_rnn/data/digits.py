@@ -133,7 +133,8 @@ class PixelBatch(ShownBatch):
     )->plt.Axes:
         "Draw the images, and below them the predictions"
         rows = [self.pixels[:max_n]] + ([] if found is None else [found.pixels[:max_n]])
-        title = None if found is None else 'images, and each pixel as predicted from those before it'
+        title = None
+        if found is not None: title = 'images, and each pixel as predicted from those before it'
         images = torch.cat(rows).unflatten(1, (-1,SIDE))
         return show_digits(images, len(rows[0]), title=title)
 

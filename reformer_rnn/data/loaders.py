@@ -58,7 +58,8 @@ class TokenRows(ShownBatch):
         lines = []
         for i in range(min(max_n, len(self.inputs))):
             x,y = self.inputs[i],self.targets[i]
-            line = dict(input=written(x, x==x, self.vocab), target=written(y, y!=IGNORE, self.vocab))
+            line = dict(input=written(x, x==x, self.vocab),
+                        target=written(y, y!=IGNORE, self.vocab))
             if found is not None:
                 line['predicted'] = written(found.targets[i], y!=IGNORE, self.vocab)
             lines.append({name: text[:trunc_at] for name,text in line.items()})
