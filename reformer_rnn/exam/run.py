@@ -20,7 +20,6 @@ from fastai.optimizer import Adam
 from torch import nn
 
 from ..core import check_choice,check_writable,seed_everything,state_nbytes
-from ..data.loaders import Loaders
 from ..data.exam_tasks import ExamDL,exam_tasks
 from ..data.loaders import IGNORE,Loaders
 from .candidates import all_candidates,exam_model,find_candidate

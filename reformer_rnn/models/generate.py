@@ -21,7 +21,7 @@ from torch import nn
 from ..core import check_int,trusting,using_up
 from ..data.vocab import continue_text
 from .carry import Carrying
-from .tape import Replay,same_form
+from .tape import Replay,Steps,same_form
 
 # %% ../../nbs/30_models/01_generate.ipynb #68a45ce8
 def token_probabilities(
@@ -201,7 +201,8 @@ class Decoder:
 
     def reset(self):
         "Forget what was read"
-        self.groups = [] # pairs: numbers of rows (None for all), and `Replay` with their state
+        # pairs: numbers of rows (None for all), and `Replay` or `Steps` with their state
+        self.groups = []
         self.length = 0 # tokens of the longest row
 
     @contextmanager
@@ -233,12 +234,13 @@ def read(self:Decoder,
     groups = [(None,ids,mask)]
     if mask is not None and self.model.one_length: groups = rows_by_length(ids, mask)
     self.groups = []
+    steps = Replay if self.model.branches else Steps
     with self.quiet():
         logits = []
         for rows,prompt,real in groups:
             found,state = read_pieces(self.model, prompt, real, prefill)
             logits.append(found)
-            self.groups.append((rows,Replay(self.model, state, self.compiled)))
+            self.groups.append((rows,steps(self.model, state, self.compiled)))
         return self.together(logits)
 
 # %% ../../nbs/30_models/01_generate.ipynb #069c6040
