@@ -89,7 +89,9 @@ class PresentOnly(nn.Module):
         self.map = nn.Sequential(nn.Linear(d_model, 2*d_model), nn.GELU(),
                                  nn.Linear(2*d_model, d_model))
 
-    def forward(self, x): return self.map(x)
+    def forward(self, x):
+        "Map every position"
+        return self.map(x)
 
 class Oracle(nn.Module):
     "A model that is shown the answers"

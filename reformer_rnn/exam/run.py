@@ -92,7 +92,9 @@ class StopSolved(Callback):
         self.seconds,self.enough = seconds,enough
         self.right,self.spent,self.why = 0,0.,'all updates done'
 
-    def before_epoch(self): self.began = time.process_time()
+    def before_epoch(self):
+        "Start the clock"
+        self.began = time.process_time()
 
     def after_epoch(self):
         "Look at the accuracy and at the clock"
@@ -108,7 +110,9 @@ class StopSolved(Callback):
 class ShowAnswers(Callback):
     "Show the answers to a model that reads them"
     checkpointed = ()
-    def before_batch(self): self.model.answers = self.yb[0]
+    def before_batch(self):
+        "Hand the answers over"
+        self.model.answers = self.yb[0]
 
 # %% ../../nbs/80_exam/02_run.ipynb #49eed6e7
 def exam_dl(

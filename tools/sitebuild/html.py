@@ -8,8 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from . import runs
 from .citations import anchor as slug
-
-PLAIN = re.compile(r'<span class="(?:[npwo]|bp|pre)">([^<]*)</span>')  # names and signs: in the colour of the text
+from .lighter import lighter
 
 SUMMARY = re.compile(r'<summary>\s*<p>(.*?)</p>\s*</summary>', re.S)  # a summary holds no paragraph
 FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^>]*>\s*<p[^>]*>([^<]*)</p>.*?'
@@ -20,14 +19,13 @@ def finish(site, rows=()):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
     usable: with places, labels, and a picture of the runs where `rows` has them by the place."""
     for page in site.rglob('*.html'):
-        text = PLAIN.sub(r'\1', page.read_text()).replace('class="docutils literal notranslate"', 'class="literal"')
-        text = SUMMARY.sub(r'<summary>\1</summary>', text)
+        text = SUMMARY.sub(r'<summary>\1</summary>', page.read_text())
         if 'class="mechanism"' in text:
             up = '../'*page.relative_to(site).as_posix().count('/')
             text = text.replace('</head>', f'<script src="{up}_static/mechanisms.js" defer></script></head>', 1)
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
         finished = partial(ledger, rows=dict(rows))
-        page.write_text(TABLE.sub(lambda found: one_line(finished(found)), text))
+        page.write_text(lighter(TABLE.sub(lambda found: one_line(finished(found)), text)))
 
 def one_line(table):
     "A table in which no line ends beside the sign of an interval, as in 1.2 ± 0.1."
