@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['PASS', 'GRADES', 'recall_predictions', 'tracking_predictions', 'predictions', 'ExamCell', 'exam_cells', 'named',
-           'first_of', 'Prediction', 'predictions_table', 'verdict_text', 'outcomes_text', 'lengths_lesson',
-           'recall_lesson', 'weight', 'weighed_cells', 'plot_exam', 'separate', 'cell_text', 'grades_below', 'busiest',
-           'plot_lengths', 'draw_lengths', 'colors_below', 'plot_recall', 'decades', 'draw_recall']
+           'first_of', 'Prediction', 'predictions_table', 'verdict_text', 'planned_text', 'outcomes_text',
+           'lengths_lesson', 'recall_lesson', 'weight', 'weighed_cells', 'plot_exam', 'separate', 'cell_text',
+           'grades_below', 'busiest', 'plot_lengths', 'draw_lengths', 'colors_below', 'plot_recall', 'decades',
+           'draw_recall']
 
 # %% ../../nbs/80_exam/03_results.ipynb #c338aa7b
 from dataclasses import dataclass
@@ -57,6 +58,12 @@ def grade(self:ExamCell)->str:
     if self.task.held_out: return 'text'
     if all(self.passed(size) for size in self.task.test): return 'solved'
     return 'learned' if self.passed(self.task.learned_at) else 'not'
+
+@patch(as_prop=True)
+def at_edge(self:ExamCell)->bool:
+    "Is the best learning rate the highest or the lowest, with all of them tried?"
+    ends = min(ExamConfig.rates),max(ExamConfig.rates)
+    return self.settled and self.runs[0]['rate'] in ends
 
 @patch(as_prop=True)
 def settled(self:ExamCell)->bool:
@@ -178,21 +185,30 @@ def verdict_text(
     cells:dict, # From `exam_cells`
 )->str: # Markdown
     "What has been sat, and what it shows"
-    planned = len(all_candidates())*len(exam_tasks)
-    seeds = len(ExamConfig.seeds)
-    full = sum(len(cell.runs)>=seeds for cell in cells.values())
-    left = sum(not cell.settled for cell in cells.values())
-    table = 'partial' if full<planned else 'complete'
-    lines = [f'**The table is {table}: {len(cells)} of {planned} cells have been sat, {full} of '
-             f'them with {seeds} seeds or more.** In {left} of them, not all learning rates have '
-             'been tried yet. `reformer_rnn exam --resume`, started in the folder of this '
-             'page, goes on.']
+    lines = [planned_text(cells)]
     for grade,says in (('solved','Solved at all sizes'),
                        ('learned','Learned at the sizes of training only'),
                        ('not','Neither')):
         own = [cell for cell in cells.values() if cell.grade==grade]
         if own: lines.append(f'{says}: {len(own)}, namely {named(own)}.')
+    edge = [cell for cell in cells.values() if cell.grade!='solved' and cell.at_edge]
+    if edge:
+        lines.append('Not solved, with the best learning rate at the edge of those that were '
+                     f'tried, so that another one may do better: {len(edge)}, namely '
+                     f'{named(edge)}.')
     return '\n'.join(f'- {line}' for line in [*lines,*outcomes_text(cells)])
+
+# %% ../../nbs/80_exam/03_results.ipynb #7b2ade78
+def planned_text(cells)->str:
+    "How much of the table there is, and what goes on with it"
+    planned,seeds = len(all_candidates())*len(exam_tasks),len(ExamConfig.seeds)
+    full = sum(len(cell.runs)>=seeds for cell in cells.values())
+    left = sum(not cell.settled for cell in cells.values())
+    text = (f'**The table is {"partial" if full<planned else "complete"}: {len(cells)} of '
+            f'{planned} cells have been sat, {full} of them with {seeds} seeds or more.**')
+    if left: text += f' In {left} of them, not all learning rates have been tried yet.'
+    if full==planned: return text
+    return f'{text} `reformer_rnn exam --resume`, started in the folder of this page, goes on.'
 
 # %% ../../nbs/80_exam/03_results.ipynb #b18c519b
 def outcomes_text(cells)->list:
