@@ -188,7 +188,7 @@ def verdict_text(
     lines = [planned_text(cells)]
     for grade,says in (('solved','Solved at all sizes'),
                        ('learned','Learned at the sizes of training only'),
-                       ('not','Neither')):
+                       ('not','Not learned')):
         own = [cell for cell in cells.values() if cell.grade==grade]
         if own: lines.append(f'{says}: {len(own)}, namely {named(own)}.')
     edge = [cell for cell in cells.values() if cell.grade!='solved' and cell.at_edge]
@@ -218,7 +218,9 @@ def outcomes_text(cells)->list:
         cell = cells.get((o.task,o.name))
         if cell: found.setdefault(o.outcome(cell), []).append(f'`{o.name}` on {o.task} at {o.at}')
     count = sum(map(len, found.values()))
-    lines = [f'Theory made {len(predictions)} predictions, of which {count} can be looked at.']
+    once = sum(len(cells[o.task,o.name].runs)==1 for o in predictions if (o.task,o.name) in cells)
+    lines = [f'Theory made {len(predictions)} predictions, of which {count} can be looked at, '
+             f'{once} of them with one seed only.']
     for outcome,own in found.items():
         if own: lines.append(f'{outcome.capitalize()}: {len(own)}, namely {first_of(own)}.')
     return lines
@@ -317,7 +319,7 @@ def cell_text(cell)->str:
 # %% ../../nbs/80_exam/03_results.ipynb #36ec870d
 def grades_below(fig)->plt.Figure:
     "A legend of the grades"
-    says = 'solved at all sizes','learned at the sizes of training','neither','no pass mark'
+    says = 'solved at all sizes','learned at the sizes of training','not learned','no pass mark'
     patches = [Patch(color=color, label=label) for color,label in zip(GRADES.values(), says)]
     blank = Patch(facecolor='white', hatch='////', edgecolor='#dddddd', label='not sat yet')
     fig.legend(handles=[*patches,blank], loc='outside lower center', ncols=5, fontsize=8)
