@@ -9,7 +9,7 @@ __all__ = ['masked_pooling', 'SequenceClassifier']
 import torch
 from torch import nn
 
-from ..core import check_int
+from ..core import check_int,values_known
 from ..pretrained import Pretrained
 from ..blocks.transformer import check_dropout
 
@@ -19,11 +19,11 @@ def masked_pooling(
     mask:torch.Tensor, # Which of them are real, (b, n), at least one in each row
 )->torch.Tensor: # (b, 2 d)
     "Mean and maximum over the real positions, or `ValueError`"
-    if not mask.any(1).all():
+    if values_known(mask) and not mask.any(1).all():
         row = int((~mask.any(1)).nonzero()[0])
         raise ValueError(f'row {row} is nothing but padding: leave empty texts out')
     real = mask.unsqueeze(-1)
-    mean = (x*real).sum(1)/real.sum(1)
+    mean = x.masked_fill(~real, 0).sum(1)/real.sum(1)
     return torch.cat([mean, x.masked_fill(~real, -torch.inf).amax(1)], 1)
 
 # %% ../../nbs/30_models/11_classifier.ipynb #1ac130a1
@@ -50,10 +50,10 @@ class SequenceClassifier(Pretrained):
     )->torch.Tensor: # Logits, (b, n_classes)
         "Read texts and score the classes"
         mask = torch.ones_like(ids, dtype=torch.bool) if self.pad is None else ids!=self.pad
-        whole = bool(mask.all())
-        if not whole and getattr(self.backbone, 'one_length', False):
+        padded = self.pad is not None and not (values_known(mask) and mask.all())
+        if padded and getattr(self.backbone, 'one_length', False):
             raise ValueError('the texts have different lengths, and a layer of the model counts '
                              'padding: use an attention that leaves it out, such as linear, or '
                              'batches of one length')
-        x,_ = self.backbone.read(ids, mask=None if whole else mask, keep_state=False)
+        x,_ = self.backbone.read(ids, mask=mask if padded else None, keep_state=False)
         return self.classes(self.drop(masked_pooling(x, mask)))
