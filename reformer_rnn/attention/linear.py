@@ -296,15 +296,16 @@ def check_denominators(
     den:torch.Tensor, # Sums of φ(q)·φ(k), (..., 1)
     # Where they are sums of positive numbers: True, or booleans that broadcast; None for nowhere
     positive=None,
-):
+)->bool: # Could the numbers be looked at?
     """Refuse sums below zero, which only a wrong feature map gives, and positive ones that have
     vanished"""
-    if not values_known(den): return
+    if not values_known(den): return False
     # smaller products are rounded; what gradients divide by has room above them
     least = 1e4*torch.finfo(den.dtype).tiny
     bad = den<(least if positive is True else 0)
     if isinstance(positive, torch.Tensor): bad = bad | ((den<least) & positive)
     if bad.any(): _refuse_denominators(den[bad].min().item(), den.dtype)
+    return True
 
 def _refuse_denominators(value, dtype):
     "Say what is wrong with such a sum"
@@ -332,8 +333,8 @@ def seen_so_far(
 def safe_divide(num, den, positive=None):
     """`num/den`, and zero with zero gradients where there was nothing to sum; refuses as
     `check_denominators` does"""
-    check_denominators(den, positive)
-    if positive is True and trusted(): return num/den # nothing can have vanished
+    looked = check_denominators(den, positive)
+    if positive is True and (looked or trusted()): return num/den # nothing has vanished
     return num / torch.where(den>0, den, 1.)
 
 def read_sums(

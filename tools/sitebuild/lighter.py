@@ -9,6 +9,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'(<div class="highlight-[\w-]+) notranslate">', r'\1">'),
     (r'class="table-wrapper colwidths-auto ((?:[\w-]+ )?)docutils container"', r'class="table-wrapper \1container"'),
     (r'<tr class="row-(?:odd|even)">', '<tr>'),
+    (r'(<a class="headerlink"[^>]*) title="Link to this heading"', r'\1'),
     (r'<(t[dh][^>]*)><p>((?:(?!</?p[ >]).)*)</p>\s*</(t[dh])>', r'<\1>\2</\3>'))]  # a cell with one paragraph
 
 # The theme brings drawings of 6 KB into each page, two of them for buttons that are not there.
