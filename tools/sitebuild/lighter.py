@@ -13,14 +13,18 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'<(t[dh][^>]*)><p>((?:(?!</?p[ >]).)*)</p>\s*</(t[dh])>', r'<\1>\2</\3>'))]  # a cell with one paragraph
 
 # The theme brings drawings of 6 KB into each page, two of them for buttons that are not there.
-DRAWINGS = re.compile(r'<svg xmlns="http://www.w3.org/2000/svg" style="display: none;">.*?</svg>\s*(?=<input|<div|<a )', re.S)
+DRAWINGS = re.compile(r'<svg xmlns="http://www.w3.org/2000/svg" style="display: none;">.*?</svg>\s*(?=<input|<div|<a )',
+                      re.S)
 RAYS = 'M12 1v2m0 18v2M1 12h2m18 0h2M4.2 4.2l1.4 1.4m12.8 12.8 1.4 1.4m0-15.6-1.4 1.4M5.6 18.4l-1.4 1.4'
 CIRCLE = 'M7 12a5 5 0 0 1 10 0a5 5 0 0 1-10 0'
 MOON = 'M12 3a7.5 7.5 0 0 0 8 12.4a9 9 0 1 1-8-12.4z'
-ICONS = {  # name: (title, lines, whether the left half is filled)
-    'toc': ('Contents', 'M4 6h16M4 12h16M4 18h10', ''), 'menu': ('Menu', 'M3 6h18M3 12h18M3 18h18', ''),
-    'arrow-right': ('Expand', 'M9 18l6-6-6-6', ''), 'sun': ('Light mode', CIRCLE + RAYS, ''),
-    'moon': ('Dark mode', MOON, ''), 'sun-with-moon': ('Auto light/dark, in light mode', CIRCLE + RAYS, 'M12 7a5 5 0 0 0 0 10z'),
+ICONS = {  # name: (title, lines, a part that is filled)
+    'toc': ('Contents', 'M4 6h16M4 12h16M4 18h10', ''),
+    'menu': ('Menu', 'M3 6h18M3 12h18M3 18h18', ''),
+    'arrow-right': ('Expand', 'M9 18l6-6-6-6', ''),
+    'sun': ('Light mode', CIRCLE + RAYS, ''),
+    'moon': ('Dark mode', MOON, ''),
+    'sun-with-moon': ('Auto light/dark, in light mode', CIRCLE + RAYS, 'M12 7a5 5 0 0 0 0 10z'),
     'moon-with-sun': ('Auto light/dark, in dark mode', MOON, 'M4 12a9 9 0 0 0 16 3.4z')}
 
 def icon(name, title, lines, filled):
