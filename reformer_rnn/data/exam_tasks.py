@@ -19,7 +19,7 @@ from ..core import check_choice,check_int
 from .loaders import IGNORE
 from .recall import RECALL_QUERY,RECALL_VALUES,RecallDL,recall_batch
 from .state_tracking import (
-    N_KEYS,N_VALUES,N_WRITES,parity_batch,permutations_batch,reassigned_batch)
+    N_KEYS,N_VALUES,N_WRITES,parity_batch,permutations_batch,reassigned_batch,running_products)
 from .text import read_bytes,split_bytes
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #51981c26
@@ -131,11 +131,7 @@ def a5_batch(
     "Draw even permutations of five things; the target is their product so far"
     x = torch.randint(A5_SIZE, (check_int('n_items', n_items),check_int('length', length)),
                       generator=generator)
-    at,seen = torch.zeros_like(x[:,0]),[]
-    for token in x.unbind(1):
-        at = a5_products()[at,token]
-        seen.append(at)
-    return x,torch.stack(seen, 1)
+    return x,running_products(x, a5_products())
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #7a589561
 PERIOD = 12 # Notes of the melody
