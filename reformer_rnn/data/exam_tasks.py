@@ -202,6 +202,11 @@ class ExamTask:
         "The largest size of the test, at which it counts as solved"
         return max(self.test)
 
+    @property
+    def judged(self)->tuple:
+        "The sizes by which learning rates are judged"
+        return tuple(dict.fromkeys((self.learned_at,self.solved_at)))
+
     def length(self,
         size:int, # A size
     )->int:
@@ -225,26 +230,26 @@ exam_tasks = {task.name: task for task in (
              'Gates choose what is written. Order has to be kept besides, by positions or '
              'by a state that counts.', 'Gu and Dao 2023, arXiv 2312.00752, section 4.1.1'),
     ExamTask('induction', 'find what followed a symbol', induction_batch, INDUCTION_SYMBOLS+1,
-             (16,32,64,128,256), (256,1024,4096), 1/INDUCTION_SYMBOLS,
+             (16,32,64,128,256), (256,1024,4096,16384), 1/INDUCTION_SYMBOLS,
              'Any layer that binds a token to the one before it, and does not forget it.',
              'Gu and Dao 2023, arXiv 2312.00752, section 4.1.2'),
     ExamTask('recall', 'hold one symbol beyond the window', recall_batch, RECALL_QUERY+1,
              (32,64,128), (64,128,256,512), 1/RECALL_VALUES,
              'A window of 16 in two blocks reaches 32 tokens back. States and sums reach further.',
              'Hutchins et al. 2022 ask for it of text; the task is this library\'s', updates=600),
-    ExamTask('parity', 'count ones modulo two', parity_batch, 2, tuple(range(4, 41)), (40,64,256),
+    ExamTask('parity', 'count ones modulo two', parity_batch, 2, tuple(range(3, 41)), (40,64,256),
              1/2, 'A state that changes its sign: eigenvalues down to -1, so step sizes up to 2. '
              'Sums, decays above 0 and attention cannot, at lengths without end.',
              'Grazzi et al. 2025, arXiv 2411.12537', copies=False),
-    ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(4, 41)),
+    ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(3, 41)),
              (40,64,256), 1/PLACES, 'A state that turns by a fifth of a circle. One reflection '
              'for each token does not turn; two of them do.',
              'Delétang et al. 2023, arXiv 2207.02098',
              copies=False),
-    ExamTask('s3', 'follow three cups', permutations_batch, 6, tuple(range(4, 41)), (40,64,256),
+    ExamTask('s3', 'follow three cups', permutations_batch, 6, tuple(range(3, 41)), (40,64,256),
              1/6, 'Swaps are reflections, which one step of the delta rule writes; turns of three '
              'cups need two.', 'Merrill et al. 2024, arXiv 2404.08819', copies=False),
-    ExamTask('a5', 'follow a group that has no parts', a5_batch, A5_SIZE, tuple(range(4, 41)),
+    ExamTask('a5', 'follow a group that has no parts', a5_batch, A5_SIZE, tuple(range(3, 41)),
              (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each '
              'token, or a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819',
              copies=False),

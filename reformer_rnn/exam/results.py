@@ -21,7 +21,7 @@ from matplotlib.patches import Patch
 
 from ..data.exam_tasks import ExamTask,exam_tasks
 from .candidates import all_candidates
-from .run import ExamConfig,score
+from .run import SOLVED,ExamConfig,score
 from ..runs.interval import SHARE,Measured,over_seeds
 from ..runs.read import Runs,dashed
 
@@ -68,7 +68,7 @@ def at_edge(self:ExamCell)->bool:
 @patch(as_prop=True)
 def settled(self:ExamCell)->bool:
     "Have all learning rates been tried, as far as that can gain anything?"
-    return self.tried>=len(ExamConfig.rates) or score(self.runs[0])>1.99
+    return self.tried>=len(ExamConfig.rates) or score(self.runs[0])>SOLVED
 
 # %% ../../nbs/80_exam/03_results.ipynb #c50445b4
 def exam_cells(
