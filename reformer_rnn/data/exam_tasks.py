@@ -265,6 +265,7 @@ exam_tasks = {task.name: task for task in (
 class ExamDL(RecallDL):
     "Generate a task of the exam batch by batch"
     settings = 'task','lengths','ramp','seed','fixed' # these decide about the sequences
+    shortest = 1 # size: what a task needs, its `draw` checks
     def __init__(self,
         dataset:range, # Item numbers, without gaps
         task:str='mqar', # Key of `exam_tasks`

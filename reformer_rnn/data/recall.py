@@ -37,6 +37,7 @@ def recall_batch(
 class RecallDL(GeneratedDL):
     "Generate the recall task batch by batch, in every epoch at the next length"
     settings = 'lengths','seed','fixed' # these decide about the sequences
+    shortest = 4 # length: key, value, noise, question
     def __init__(self,
         dataset:range, # Item numbers, without gaps
         lengths:tuple=(64,), # Tokens of a sequence, epoch by epoch; the last one stays
@@ -47,7 +48,7 @@ class RecallDL(GeneratedDL):
         num_workers:int=0, # Worker processes; generating is faster than sending, so none
         **kwargs
     ):
-        for n in lengths: check_int('length', n, minimum=4)
+        for n in lengths: check_int('length', n, minimum=self.shortest)
         self.lengths,self.fixed = tuple(lengths),fixed
         self.seed = check_int('seed', seed, maximum=2**31, minimum=0)
         self.epoch = check_int('epoch', epoch, 0)
