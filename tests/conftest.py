@@ -1,5 +1,5 @@
-"What several tests share: running commands, and virtual environments that borrow the packages installed here."
-import os, shutil, subprocess, sys, sysconfig, venv
+"What several tests share: running commands and functions, and virtual environments that borrow what is installed here."
+import multiprocessing, os, shutil, subprocess, sys, sysconfig, venv
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,26 @@ def run(*command, cwd=ROOT, timeout=900):
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if ran.returncode: pytest.fail(f'{" ".join(map(str, command))} gave {ran.returncode}:\n{ran.stdout}', pytrace=False)
     return ran.stdout
+
+# Processes that have the heavy imports behind them; of the package they have nothing.
+FORKS = multiprocessing.get_context('forkserver' if os.name != 'nt' else 'spawn')
+FORKS.set_forkserver_preload(['imported'])
+
+def forked(function, *args, log, timeout=900):
+    "Call `function` in a process of its own, with its output in the file `log`; fail the test if that goes wrong."
+    process = FORKS.Process(target=logged, args=(log, function, args))
+    process.start()
+    process.join(timeout)
+    if process.is_alive(): process.kill(); process.join()
+    if process.exitcode: pytest.fail(f'{function.__name__}{args} gave {process.exitcode}:\n{log.read_text()}', pytrace=False)
+
+def logged(log, function, args):
+    "Call a function as if it had been started in the root of the project, with its output in a file."
+    with open(log, 'w') as f: os.dup2(f.fileno(), 1); os.dup2(f.fileno(), 2)
+    sys.stdout.reconfigure(line_buffering=True)
+    for name in ('IN_TEST', 'PYTHONPATH'): os.environ.pop(name, None)
+    os.chdir(ROOT)
+    function(*args)
 
 def borrowing_venv(folder):
     "A new virtual environment in `folder` that sees the packages installed here; the path of its Python."

@@ -140,6 +140,8 @@ def missing(notebook):
     never += [f'{o} promises an error' for o in sorted(promises - left)]
     return [o for o in never if not o.startswith(ELSEWHERE)]
 
-if __name__ == '__main__':
-    if never := missing(sys.argv[1]):
-        sys.exit('\n'.join([f'No test of {sys.argv[1]} raises', *never]))
+def require_errors(notebook):
+    "Run a notebook, and leave with what it promises and does not raise."
+    if never := missing(notebook): sys.exit('\n'.join([f'No test of {notebook} raises', *never]))
+
+if __name__ == '__main__': require_errors(sys.argv[1])
