@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['PASS', 'GRADES', 'recall_predictions', 'tracking_predictions', 'predictions', 'ExamCell', 'exam_cells', 'named',
            'first_of', 'Prediction', 'predictions_table', 'verdict_text', 'planned_text', 'outcomes_text',
-           'lengths_lesson', 'recall_lesson', 'weight', 'weighed_cells', 'plot_exam', 'separate', 'cell_text',
-           'grades_below', 'busiest', 'plot_lengths', 'draw_lengths', 'colors_below', 'plot_recall', 'decades',
-           'draw_recall']
+           'lengths_lesson', 'recall_lesson', 'weight', 'weighed_cells', 'state_sizes', 'decoding_times', 'plot_exam',
+           'separate', 'cell_text', 'grades_below', 'busiest', 'plot_lengths', 'draw_lengths', 'colors_below',
+           'plot_recall', 'decades', 'draw_recall']
 
 # %% ../../nbs/80_exam/03_results.ipynb #c338aa7b
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from matplotlib.patches import Patch
 
 from ..data.exam_tasks import ExamTask,exam_tasks
 from .candidates import all_candidates
+from .cost import cost_rows
 from .run import SOLVED,ExamConfig,score
 from ..runs.interval import SHARE,Measured,over_seeds
 from ..runs.read import Runs,dashed
@@ -277,6 +278,19 @@ def weighed_cells(
     return [cell for (task,_),cell in cells.items()
             if task=='mqar' and any(cell.runs[0]['state_bytes'].values())]
 
+def state_sizes(
+    cells:dict, # From `exam_cells`
+)->dict: # Name -> bytes
+    "What the states of multi-query recall weigh"
+    return {cell.name: weight(cell) for cell in weighed_cells(cells)}
+
+def decoding_times(
+    records:Runs, # Of `exam_cost`, one or none
+)->dict: # Name -> how many times as long as softmax attention
+    "What a candidate takes to read one more token"
+    if not records: return {}
+    return {name: o.value for name,o in cost_rows(records[0], 'decoding').items()}
+
 # %% ../../nbs/80_exam/03_results.ipynb #c10f45c3
 def plot_exam(
     cells:dict, # From `exam_cells`
@@ -377,20 +391,22 @@ def colors_below(fig, colors)->plt.Figure:
 # %% ../../nbs/80_exam/03_results.ipynb #88f5e584
 def plot_recall(
     cells:dict, # From `exam_cells`
+    costs:dict, # Name of a candidate -> its place on the axis
+    label:str, # Of the axis
 )->plt.Figure: # None without cells
-    "Recall against bytes of state, one panel per number of pairs"
-    weighed = weighed_cells(cells)
-    if not weighed: return None
+    "Recall against what it costs, one panel per number of pairs"
+    shown = [cell for (task,name),cell in cells.items() if task=='mqar' and name in costs]
+    if not shown: return None
     sizes = exam_tasks['mqar'].test
-    ends = decades([weight(cell) for cell in weighed])
-    fig,axes = plt.subplots(1, len(sizes), figsize=(9.5,3+.18*(len(weighed)//5)),
+    ends = decades([costs[cell.name] for cell in shown])
+    fig,axes = plt.subplots(1, len(sizes), figsize=(9.5,3+.18*(len(shown)//5)),
                             layout='constrained', sharex=True, sharey=True)
     for ax,size in zip(axes, sizes):
-        for i,cell in enumerate(weighed): draw_recall(ax, cell, size, i)
+        for i,cell in enumerate(shown): draw_recall(ax, cell, size, costs[cell.name], i)
         ax.set(title=f'{size} pairs', xscale='log', ylim=(-.05,1.05), xlim=ends)
         ax.set_xticks(ends); ax.minorticks_off()
     axes[0].set_ylabel('values found')
-    axes[len(sizes)//2].set_xlabel('bytes of state')
+    axes[len(sizes)//2].set_xlabel(label)
     fig.legend(*axes[0].get_legend_handles_labels(), loc='outside lower center', ncols=5,
                fontsize=8)
     return fig
@@ -402,10 +418,10 @@ def decades(
     "Powers of ten between which all values lie"
     return 10.**np.floor(np.log10(min(values))-.1),10.**np.ceil(np.log10(max(values))+.1)
 
-def draw_recall(ax, cell, size, i):
+def draw_recall(ax, cell, size, cost, i):
     "A mark in a colour and a shape of its own, with the interval over seeds"
     found = cell.accuracy(size)
     if found is None: return
     style = dict(color=f'C{i%10}', marker='osD^v'[i//10%5])
-    ax.plot(weight(cell), found.value, ls='none', ms=6, label=cell.name, **style)
-    if found.n>1: ax.vlines(weight(cell), found.low, found.high, color=style['color'], lw=1)
+    ax.plot(cost, found.value, ls='none', ms=6, label=cell.name, **style)
+    if found.n>1: ax.vlines(cost, found.low, found.high, color=style['color'], lw=1)
