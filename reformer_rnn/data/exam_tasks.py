@@ -45,6 +45,7 @@ def mqar_batch(
     y = torch.full_like(x, IGNORE)
     return x.scatter(1, places, keys),y.scatter(1, places, values)
 
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #c1f958ee
 def draw_distinct(
     weights:torch.Tensor, # (n,), above 0; probabilities of the first draw, up to a factor
     n_items:int, # How many rows

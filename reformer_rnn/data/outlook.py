@@ -81,6 +81,7 @@ def check_table(
                          f'{", ".join(map(str, frame.columns))}. Rename the columns '
                          '(`df.rename(columns=...)`), or train on this table')
 
+# %% ../../nbs/40_data/11_outlook.ipynb #f9758b62
 def read_table(
     outlook:Outlook, # Of a model
     scaler:Scaler, # Of the same model
@@ -111,6 +112,7 @@ def future_dates(
     "The dates of the next rows"
     return pd.date_range(last, periods=n+1, freq=outlook.step)[1:]
 
+# %% ../../nbs/40_data/11_outlook.ipynb #38ed64f8
 def read_future(
     outlook:Outlook, # Of a model with columns that are known in advance, or without
     future:pd.DataFrame, # Table with the future rows of these columns; None for none

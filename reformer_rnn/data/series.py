@@ -50,6 +50,7 @@ def series_step(
                              f'{what}')
     return step
 
+# %% ../../nbs/40_data/05_series.ipynb #4fe71dca
 def _months(dates, steps):
     "The offset of rows that stand for months, quarters or years; None for others"
     if len(dates)<3 or steps.min()<pd.Timedelta(days=28): return None
@@ -70,7 +71,6 @@ def missing_dates(
 )->pd.DatetimeIndex: # Dates at which a row is expected, and none stands
     "Name the rows that a table lacks"
     return pd.date_range(dates.min(), dates.max(), freq=step).difference(dates)
-
 
 # %% ../../nbs/40_data/05_series.ipynb #08a0847e
 def _read_dates(column, date_format, name):

@@ -85,6 +85,7 @@ def _unknown(vocab, ids):
     unknown = getattr(getattr(tokenizer, 'model', None), 'unk_token', None)
     return unknown is not None and tokenizer.token_to_id(unknown) in ids
 
+# %% ../../nbs/40_data/10_vocab.ipynb #2f0bd922
 def text_ids(
     text:str, # At least one character
     vocab=None, # As for `as_vocab`
@@ -179,6 +180,7 @@ def write_vocab(
     write_json(folder/'vocab.json', dict(kind=kind, vocab_sz=vocab.vocab_sz))
     if kind=='tokenizer': vocab.save(folder/'tokenizer.json')
 
+# %% ../../nbs/40_data/10_vocab.ipynb #5c40f611
 def read_vocab(
     folder, # With a vocabulary
 ): # The vocabulary

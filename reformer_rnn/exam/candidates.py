@@ -135,6 +135,8 @@ def convolved(name, layer, **options):
 ORDERLESS = 'sinusoidal'
 window = ('sliding',dict(window=WINDOW))
 brt = dict(window=WINDOW, n_states=WINDOW, d_ff=32)
+
+# %% ../../nbs/80_exam/01_candidates.ipynb #195898db
 declared_candidates = (
     candidate('softmax', 'softmax', ORDERLESS),
     convolved('softmax', 'softmax'),
@@ -227,6 +229,7 @@ def exam_layers(
         else: layers[i] = build_attention(spec, d_model, n_heads, max_len, depth=i)
     return layers
 
+# %% ../../nbs/80_exam/01_candidates.ipynb #94cdc2df
 def foreign(
     found:Candidate, # What the blocks are made of
     make, # `(d_model, n_heads) -> module`
@@ -266,6 +269,7 @@ def exam_model(
     torch.set_rng_state(state) # what was tried draws nothing from the model's source
     return model(found, max(1, 1+round((target-one)/(two-one))))
 
+# %% ../../nbs/80_exam/01_candidates.ipynb #0a30980e
 def count(
     model:nn.Module,
 )->int:

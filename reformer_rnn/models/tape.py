@@ -54,6 +54,7 @@ def _tensors(o)->list:
 
 def _name(call): return getattr(call.f, '__name__', '')
 
+# %% ../../nbs/30_models/00_tape.ipynb #c7c2237b
 def _needed(call)->bool:
     "Must a call be repeated? `NotRepeatable` if that is not possible"
     name = _name(call)
@@ -172,6 +173,7 @@ def line(self:Program, call):
     if len(found)!=len(call.out): raise NotRepeatable(f'{_name(call)} returns more than tensors')
     return f'{", ".join(map(self.new, found))}, = {line}'
 
+# %% ../../nbs/30_models/00_tape.ipynb #149160e1
 @patch
 def expression(self:Program, call):
     "A call as it would be written: as a method where it is one"
@@ -310,6 +312,7 @@ def slowly(self:Replay, ids):
     self.keep(new)
     return logits
 
+# %% ../../nbs/30_models/00_tape.ipynb #3a217b87
 @patch
 def note(self:Replay, calls, ids, before, logits, after):
     "Look whether a step that was recorded is like the one before"
