@@ -86,35 +86,46 @@ class AttentionLayer(Pretrained):
         self.max_len = max_len
         self.to_out = nn.Linear(n_heads*d_head, d_model, bias=bias)
 
-    def projection(self)->nn.Linear: # d_model -> h*d
-        "A new input projection"
-        return nn.Linear(self.d_model, self.n_heads*self.d_head, bias=self.config['bias'])
+# %% ../../nbs/10_attention/00_layer.ipynb #1ba1877c
+@patch
+def projection(self:AttentionLayer)->nn.Linear: # d_model -> h*d
+    "A new input projection"
+    return nn.Linear(self.d_model, self.n_heads*self.d_head, bias=self.config['bias'])
 
-    def heads(self, x, projection):
-        "Project `x` and cut it into heads"
-        return split_heads(projection(x), self.n_heads)
+@patch
+def heads(self:AttentionLayer, x, projection):
+    "Project `x` and cut it into heads"
+    return split_heads(projection(x), self.n_heads)
 
-    def project(self, x):
-        "The tensors that `attend` mixes, each (b, h, n, d)"
-        raise NotImplementedError
-    def attend(self, *projected, state, mask):
-        "Mix the projected tensors and return `(out, state)`"
-        raise NotImplementedError
+@patch
+def project(self:AttentionLayer, x):
+    "The tensors that `attend` mixes, each (b, h, n, d)"
+    raise NotImplementedError
 
-    def own_weights(self, weights):
-        "The tensors of another layer, by name, as this kind of layer names and shapes its own"
-        return weights
+@patch
+def attend(self:AttentionLayer, *projected, state, mask):
+    "Mix the projected tensors and return `(out, state)`"
+    raise NotImplementedError
 
-    def even_steps(self,
-        state, # What an earlier call returned
-    )->float: # `math.inf` for any number
-        """After how many tokens, read one by one, will a step first do something else? For states
-        that grow; 0 if nobody can say"""
-        return 0
+@patch
+def own_weights(self:AttentionLayer, weights):
+    "The tensors of another layer, by name, as this kind of layer names and shapes its own"
+    return weights
 
-    def extra_repr(self):
-        return (f'd_model={self.d_model}, n_heads={self.n_heads}, d_head={self.d_head}, '
-                f'causal={self.causal}')
+# %% ../../nbs/10_attention/00_layer.ipynb #f8ab4a45
+@patch
+def even_steps(self:AttentionLayer,
+    state, # What an earlier call returned
+)->float: # `math.inf` for any number
+    """After how many tokens, read one by one, will a step first do something else? For states
+    that grow; 0 if nobody can say"""
+    return 0
+
+@patch
+def extra_repr(self:AttentionLayer):
+    "Sizes and order, as `print` shows them"
+    return (f'd_model={self.d_model}, n_heads={self.n_heads}, d_head={self.d_head}, '
+            f'causal={self.causal}')
 
 # %% ../../nbs/10_attention/00_layer.ipynb #af238516
 @patch

@@ -658,40 +658,47 @@ class LSHAttention(SharedQKAttention):
                             window=window, scale=scale, seed=seed, bounded=bounded)
         self.register_derived()
 
-    def even_steps(self, state):
-        "Every token looks up the table, until a bounded state forgets"
-        if not self.bounded: return math.inf
-        room = (self.n_hashes+1)*math.prod(self.n_buckets)*(self.bucket_size-1)
-        return max(0, room-state.k.shape[2])
-
-    def derived(self):
-        "The rotations used in evaluation"
-        generator = torch.Generator().manual_seed(self.options['seed']+_SEEDS*self.config['depth'])
-        return dict(rotations=self.draw(generator=generator, device='cpu', dtype=torch.float32))
-
-    def draw(self, **kwargs)->torch.Tensor:
-        "New rotations for all rounds and heads"
-        return draw_rotations(self.n_hashes, self.n_heads, self.d_head, self.n_buckets, **kwargs)
-
-    def attend(self, qk, v, state, mask):
-        "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
-        # hashed with rotations that are gone
-        if self.training and state is not None: state = state._replace(buckets=None)
-        out,state = lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets,
-                                  causal=self.causal, mask=mask, scale=self.scale,
-                                  window=self.window, rotations=self.current_rotations(qk),
-                                  state=state)
-        if self.bounded and state is not None and not self.training:
-            state = forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
-        return out,state
-
-    def current_rotations(self, x)->torch.Tensor:
-        "New rotations in training, and always the same in evaluation"
-        return self.draw(device=x.device, dtype=x.dtype) if self.training else self.rotations
-
     def extra_repr(self):
         return (f'{super().extra_repr()}, n_hashes={self.n_hashes}, '
                 f'bucket_size={self.bucket_size}, n_buckets={math.prod(self.n_buckets)}')
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #d3aa9f65
+@patch
+def even_steps(self:LSHAttention, state):
+    "Every token looks up the table, until a bounded state forgets"
+    if not self.bounded: return math.inf
+    room = (self.n_hashes+1)*math.prod(self.n_buckets)*(self.bucket_size-1)
+    return max(0, room-state.k.shape[2])
+
+@patch
+def derived(self:LSHAttention):
+    "The rotations used in evaluation"
+    generator = torch.Generator().manual_seed(self.options['seed']+_SEEDS*self.config['depth'])
+    return dict(rotations=self.draw(generator=generator, device='cpu', dtype=torch.float32))
+
+@patch
+def draw(self:LSHAttention, **kwargs)->torch.Tensor:
+    "New rotations for all rounds and heads"
+    return draw_rotations(self.n_hashes, self.n_heads, self.d_head, self.n_buckets, **kwargs)
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #5f38a9e1
+@patch
+def attend(self:LSHAttention, qk, v, state, mask):
+    "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
+    # hashed with rotations that are gone
+    if self.training and state is not None: state = state._replace(buckets=None)
+    out,state = lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets,
+                              causal=self.causal, mask=mask, scale=self.scale,
+                              window=self.window, rotations=self.current_rotations(qk),
+                              state=state)
+    if self.bounded and state is not None and not self.training:
+        state = forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
+    return out,state
+
+@patch
+def current_rotations(self:LSHAttention, x)->torch.Tensor:
+    "New rotations in training, and always the same in evaluation"
+    return self.draw(device=x.device, dtype=x.dtype) if self.training else self.rotations
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #108c0349
 @patch

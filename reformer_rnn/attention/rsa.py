@@ -262,19 +262,21 @@ class RSA(QKVAttention):
         "Every token attends in the same way, unless a truncation comes into reach"
         return math.inf if self.rem.truncate is None else 0
 
-    def attend(self, q, k, v, state, mask):
-        "Softmax attention and matrices, blended"
-        check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-        v = hide_padding(v, mask) # for the matrices
-        r,truncate,kv,sums = len(self.rem.heads),self.rem.truncate,*(state or (None,None))
-        if kv is not None and truncate is None and sums is None:
-            raise ValueError('the state has no sums: it comes from a layer with a truncation; '
-                             'start without a state, or use a layer with a truncation')
-        attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)
-        if truncate is None or kv is None:
-            recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
-        else: recurrent,_ = self.rem(*_values_in_reach(kv, r, v.shape[2], truncate))
-        return blend(attended, recurrent, self.mu),None if kv is None else RSAState(kv, sums)
+# %% ../../nbs/10_attention/08_rsa.ipynb #7d216399
+@patch
+def attend(self:RSA, q, k, v, state, mask):
+    "Softmax attention and matrices, blended"
+    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+    v = hide_padding(v, mask) # for the matrices
+    r,truncate,kv,sums = len(self.rem.heads),self.rem.truncate,*(state or (None,None))
+    if kv is not None and truncate is None and sums is None:
+        raise ValueError('the state has no sums: it comes from a layer with a truncation; '
+                         'start without a state, or use a layer with a truncation')
+    attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)
+    if truncate is None or kv is None:
+        recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
+    else: recurrent,_ = self.rem(*_values_in_reach(kv, r, v.shape[2], truncate))
+    return blend(attended, recurrent, self.mu),None if kv is None else RSAState(kv, sums)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #c8c7eddf
 def _values_in_reach(kv, r, n, reach): # `(v, state, causal, mask, queries)` for `REM.forward`

@@ -373,13 +373,15 @@ class Scaler:
                              f'{len(values)} training rows, so it has no scale: leave it out, '
                              'with `columns`')
 
-    def _check(self, values):
-        "Refuse what has other columns"
-        if values.shape[-1]!=len(self.columns):
-            raise ValueError(f'values have shape {tuple(values.shape)}: expected '
-                             f'{len(self.columns)} columns at the end: '
-                             f'{", ".join(map(str, self.columns))}')
-        return self.mean.to(values),self.std.to(values)
+# %% ../../nbs/40_data/05_series.ipynb #86cd89d5
+@patch
+def _check(self:Scaler, values):
+    "Refuse what has other columns"
+    if values.shape[-1]!=len(self.columns):
+        raise ValueError(f'values have shape {tuple(values.shape)}: expected '
+                         f'{len(self.columns)} columns at the end: '
+                         f'{", ".join(map(str, self.columns))}')
+    return self.mean.to(values),self.std.to(values)
 
 # %% ../../nbs/40_data/05_series.ipynb #6afc8a1e
 @patch

@@ -140,17 +140,20 @@ class Program:
         self.run = space['run']
         del self.names, self.weights, self.fixed
 
-    def new(self, tensor):
-        "Name a tensor"
-        self.count += 1
-        self.names[id(tensor)] = f'v{self.count}'
-        return f'v{self.count}'
+# %% ../../nbs/30_models/00_tape.ipynb #c3ede987
+@patch
+def new(self:Program, tensor):
+    "Name a tensor"
+    self.count += 1
+    self.names[id(tensor)] = f'v{self.count}'
+    return f'v{self.count}'
 
-    def constant(self, o):
-        "Refer to something by name"
-        name = next((k for k,v in self.scope.items() if v is o), f'c{len(self.scope)}')
-        self.scope[name] = o
-        return name
+@patch
+def constant(self:Program, o):
+    "Refer to something by name"
+    name = next((k for k,v in self.scope.items() if v is o), f'c{len(self.scope)}')
+    self.scope[name] = o
+    return name
 
 # %% ../../nbs/30_models/00_tape.ipynb #c1fa3a4c
 @patch
