@@ -6,7 +6,7 @@
 __all__ = ['bucket_factors', 'draw_rotations', 'hash_buckets', 'band_pairs', 'SortedRounds', 'as_sorted', 'sort_positions',
            'sort_rounds', 'LSHState', 'lsh_step', 'attend_table', 'take_table', 'forget_unreachable', 'bucket_tiles',
            'attend_context', 'lsh_attention', 'attend_self', 'attend_densely', 'read_hashed', 'default_buckets',
-           'extend_lsh', 'follow_lsh', 'check_lsh', 'check_rotations', 'LSHAttention']
+           'extend_lsh', 'follow_lsh', 'check_lsh', 'check_rotations', 'buckets_for', 'LSHAttention']
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #95931fde
 import math
@@ -617,6 +617,16 @@ def check_rotations(rotations, n_heads, d_head, factors):
 # %% ../../nbs/10_attention/03_lsh.ipynb #2a7fb245
 _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #0d81a5eb
+def buckets_for(
+    max_len:int, # Longest sequence expected; None if nobody knows
+    bucket_size:int, # w: how many keys of its bucket a position sees in every round
+)->int: # About 2 max_len/w
+    "The buckets of a layer"
+    if max_len is None:
+        raise ValueError('LSH attention needs max_len, the longest length expected, or n_buckets')
+    return default_buckets(max_len, bucket_size)
+
 # %% ../../nbs/10_attention/03_lsh.ipynb #c9c0ef42
 @register_attention('lsh', reads_context=True)
 class LSHAttention(SharedQKAttention):
@@ -640,11 +650,7 @@ class LSHAttention(SharedQKAttention):
         self.n_hashes = check_int('n_hashes', n_hashes)
         self.bucket_size = check_int('bucket_size', bucket_size, minimum=2)
         self.window,self.scale = window,scale
-        if n_buckets is None:
-            if self.max_len is None:
-                raise ValueError('LSH attention needs max_len, the longest length expected, or '
-                                 'n_buckets')
-            n_buckets = default_buckets(self.max_len, bucket_size)
+        if n_buckets is None: n_buckets = buckets_for(self.max_len, bucket_size)
         self.n_buckets = bucket_factors(n_buckets)
         if window is not None:
             check_lsh(self.causal, check_choice('window', window, ('band','chunk')), None, None,

@@ -153,6 +153,10 @@ declared_candidates = (
     candidate('linear', 'linear', ORDERLESS),
     convolved('linear', 'linear'),
     convolved('linear-hedgehog', 'linear', feature_map='hedgehog'),
+)
+
+# %% ../../nbs/80_exam/01_candidates.ipynb #fb5ed2e3
+declared_candidates += (
     candidate('retention', 'retention'),
     convolved('retention', 'retention'),
     candidate('gated_linear', 'gated_linear'),
@@ -164,6 +168,10 @@ declared_candidates = (
     candidate('conv-gated_delta', 'gated_delta'),
     candidate('delta_product', 'delta_product', conv_size=0),
     candidate('conv-delta_product', 'delta_product'),
+)
+
+# %% ../../nbs/80_exam/01_candidates.ipynb #ee3047d7
+declared_candidates += (
     candidate('rsa', 'rsa'),
     convolved('rsa', 'rsa'),
     candidate('rsa_sliding', 'rsa_sliding', window=WINDOW),

@@ -219,16 +219,22 @@ def _check(self:Processes):
         raise ValueError(f'{", ".join(other)}: a mean over several processes needs the sums '
                          'behind it; use metrics that name them in `sums`, as MaskedAccuracy and '
                          'BitsPerToken do')
-    early = [o.name for o in self.learn.cbs if hasattr(type(o), 'before_step')
-             and o.order<self.order and not isinstance(o, GradientAccumulation)]
-    if early:
-        raise ValueError(f'{", ".join(early)}: these callbacks would see gradients before they '
-                         f'are added up; give them an `order` above {self.order}')
+    self._check_order()
     others = dict.fromkeys(gather_all(tuple(tuple(o.shape) for o in self.model.parameters())))
     if len(others)>1:
         raise ValueError('the processes have models of different sizes: start all of them with '
                          'the same '
                          'settings')
+
+# %% ../../nbs/50_training/09_processes.ipynb #27f23d45
+@patch
+def _check_order(self:Processes):
+    "Refuse callbacks that would see the gradients of one process"
+    early = [o.name for o in self.learn.cbs if hasattr(type(o), 'before_step')
+             and o.order<self.order and not isinstance(o, GradientAccumulation)]
+    if early:
+        raise ValueError(f'{", ".join(early)}: these callbacks would see gradients before they '
+                         f'are added up; give them an `order` above {self.order}')
 
 # %% ../../nbs/50_training/09_processes.ipynb #f99d9fa6
 @contextmanager
