@@ -54,8 +54,10 @@ def series_step(
 def _months(dates, steps):
     "The offset of rows that stand for months, quarters or years; None for others"
     if len(dates)<3 or steps.min()<pd.Timedelta(days=28): return None
-    found = pd.infer_freq(dates)
-    return pd.tseries.frequencies.to_offset(found) if found and found[:1] in 'MQYB' else None
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore') # pandas 4 finds the offset itself, and says so beforehand
+        offset = pd.tseries.frequencies.to_offset(pd.infer_freq(dates))
+    return offset if offset is not None and offset.freqstr[:1] in 'MQYB' else None
 
 def _missing(dates, step):
     "The rows that a table lacks, in words, and what can be done; nothing if none is missing"
