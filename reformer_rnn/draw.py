@@ -54,6 +54,7 @@ def box(
                                 boxstyle='round,pad=0,rounding_size=.12'))
     ax.text(x, y, text, ha='center', va='center', fontsize=size, linespacing=1.1)
 
+# %% ../nbs/04_draw.ipynb #f1183c49
 def row(
     ax, # Axes, as `sketch` makes them
     x:float, # Centre of the first square

@@ -98,6 +98,7 @@ def _from_registry(name):
                          'imported first')
     return registries[registry][key]
 
+# %% ../nbs/04_pretrained.ipynb #00d12273
 def _module_class(name):
     "A class of modules of this library or of PyTorch; nothing else is looked up"
     module,_,key = name.rpartition('.')
@@ -207,6 +208,7 @@ def exchanged(
         if not isinstance(other, Pretrained) or specification(other)!=spec: found[path] = spec
     return found
 
+# %% ../nbs/04_pretrained.ipynb #c51ca576
 def check_same(
     model:Pretrained, # What is to be kept
     new:Pretrained, # What would come back
@@ -250,6 +252,7 @@ companions = {} # Attribute of the model -> `Companion`
 companion_modules = dict(vocab='reformer_rnn.data.vocab', scaler='reformer_rnn.data.series',
                          outlook='reformer_rnn.data.outlook')
 
+# %% ../nbs/04_pretrained.ipynb #ed82f87e
 def companion(
     name:str, # Attribute of a model
 )->Companion:
@@ -426,6 +429,7 @@ def _stored_weights(folder, config):
         tensors[name] = tensors[first]
     return tensors
 
+# %% ../nbs/04_pretrained.ipynb #87f3f072
 def check_tensors(
     tensors:dict, # Name -> tensor, from a file
     model:Pretrained, # What they are for

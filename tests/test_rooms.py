@@ -22,6 +22,21 @@ ROOMS = {  # Room: the rooms from which it may import, besides its own
     'all': ('core', 'attention', 'blocks', 'data', 'models', 'training', 'runs')}
 WIDEST = 100  # columns of a line of code in a notebook, which is read on pages
 WIDEST_SCRIPT = 120  # of one in tests and tools, which is read in editors
+LONGEST = 25  # lines of code in a cell, see `lines_of_code`
+LONG_CELLS = {  # Notebook, without its number: what stands first in a longer cell that is one thing, a loop or a table
+    'linear': {'_CausalLinear', '_backward', 'linear_attention'},
+    'lsh': {'_attend_backward', 'attend_context', 'lsh_attention', 'LSHAttention'},
+    'rem': {'_mix_chunks'},
+    'relative': {'RelativeAttention'},
+    'sliding': {'SlidingAttention'},
+    'delta_layers': {'DeltaLayer'},
+    'reversible': {'_Reversible'},
+    'loss': {'_ChunkedLoss'},
+    'informer': {'Informer'},
+    'gpt2': {'_find_gpt2', 'fake', 'check'},
+    'foreign': {'gpt2'},
+    'learner': {'evaluate_bits'},
+    'index': {'table'}}
 FREE = re.compile(r'fig-alt|https?://')  # alternative texts and addresses may be longer
 
 def modules():
@@ -86,6 +101,39 @@ def test_lines_of_notebooks(name):
     code = [''.join(c['source']).split('\n') for c in cells if c['cell_type'] == 'code']
     wide = [line for lines in code for line in lines if len(line) > WIDEST and not FREE.search(line)]
     assert not wide, '\n'.join([f'{len(wide)} lines over {WIDEST} columns:', *wide])
+
+def documented(tree):
+    "Lines of parameters and of fields, each on a line of its own because its documentation stands beside it."
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from (o.lineno for o in node.body if isinstance(o, ast.AnnAssign))
+        elif isinstance(node, ast.FunctionDef):
+            yield from (o.lineno for o in ast.walk(node.args) if isinstance(o, ast.arg) and o.lineno > node.lineno)
+
+def lines_of_code(source):
+    "How many lines a cell has, without empty ones, comments, and parameters and fields with their documentation."
+    source = '\n'.join('' if line.startswith(('%', '!')) else line for line in source.split('\n'))
+    apart = set(documented(ast.parse(source)))
+    lines = enumerate(source.split('\n'), 1)
+    return sum(i not in apart and bool(o.strip()) and not o.lstrip().startswith('#') for i, o in lines)
+
+def first_of(source):
+    "The first definition of a cell, or else its first line of code."
+    found = re.search(r'^(?:def|class) (\w+)', source, re.M)
+    return found[1] if found else next(o for o in source.split('\n') if o.strip() and o[0] != '#')
+
+def long_cells(name):
+    cells = json.loads((ROOT/name).read_text())['cells']
+    code = [''.join(c['source']) for c in cells if c['cell_type'] == 'code']
+    return {first_of(o) for o in code if lines_of_code(o) > LONGEST}
+
+@pytest.mark.parametrize('name', NOTEBOOKS)
+def test_length_of_cells(name):
+    known = LONG_CELLS.get(name.split('/')[-1].removesuffix('.ipynb').split('_', 1)[-1], set())
+    found = long_cells(name)
+    assert not found-known, f'more than {LONGEST} lines of code in a cell: {sorted(found-known)}'
+
+def test_few_long_cells(): assert sum(map(len, LONG_CELLS.values())) <= 20
 
 @pytest.mark.parametrize('name', NOTEBOOKS)
 def test_outputs_name_no_machine(name):

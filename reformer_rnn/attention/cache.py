@@ -73,6 +73,7 @@ def fits(
     if room.buffer.is_inference() and not torch.is_inference_mode_enabled(): return False
     return room.end+n<=room.buffer.shape[dim]
 
+# %% ../../nbs/10_attention/22_cache.ipynb #22fe2e18
 def new_room(
     old:torch.Tensor, # What there is
     n:int, # Positions to write

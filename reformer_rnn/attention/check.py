@@ -31,6 +31,7 @@ def _distance(
     same = (a==b)|(a.isnan()&b.isnan())
     return (a-b).abs().nan_to_num(nan=math.inf, posinf=math.inf).masked_fill(same, 0.)
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #c3c897b5
 def _differ(
     subject:Subject, # Knows what rounding may do
     a:torch.Tensor, # (b, n, d)
@@ -109,6 +110,7 @@ def _check_deterministic(subject):
                              'or keeps something of the first', **_example(subject, x))
     return f'four calls, with up to {n} positions'
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #df3de415
 def _need_fixed(subject):
     "Comparing calls of different shapes tells nothing about a layer that is random"
     if subject.random: raise Skipped('two calls differ anyway')
@@ -271,6 +273,7 @@ def _check_branches(subject):
         raise Failed('a call changes the state that it is given', **_example(subject, x))
     return 'one state, two continuations'
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #3ff04622
 def _both(f, a, b):
     "Apply `f` to the tensors of two states of one form"
     there = []
@@ -350,6 +353,7 @@ def _check_padding(subject):
                 _no_effect(subject, module, padded, mask, y, f'{value} at padding {where}')
     return f'before, after and inside, up to {n} positions'
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #ff2280de
 def _no_effect(subject, module, x, mask, expected, what):
     "Compare real outputs, and see that the gradients of the weights are numbers"
     module.zero_grad()
@@ -426,6 +430,7 @@ def _check_gradients(subject):
     return f'of x and {len(leaves)-1} parameters' + (f'; none for {", ".join(unused)}'
                                                     if unused else '')
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #f7a1c527
 def _mismatch(subject, module, leaf, g, loss):
     "Slope and gradient, if they differ in each of three directions, with every length of step"
     generator = torch.Generator().manual_seed(2)
@@ -456,6 +461,7 @@ def _check_types(subject):
         except Exception as e: raise Failed(f'{shown}: {in_words(e)}', dtype=shown) from e
     return 'float32, float64 and bfloat16' + _fewer_digits(subject)
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #3c35f33d
 def _right_type(shown, y, x, where):
     "Is an output of the type of the input, and finite?"
     where = f' for {where}' if where else ''
@@ -487,6 +493,7 @@ def _check_devices(subject):
     if y.device!=x.device: raise Failed(f'y is on {y.device}, x on {x.device}')
     return 'moved to the meta device'+looked
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #5c114569
 def _first_output(module, x):
     "The output of a layer that is called without seed and state"
     out = module(x)
@@ -530,6 +537,7 @@ def _check_saving(subject):
                 'which the state dict does not hold')
     return f'{len(first.state_dict())} tensors, {len(outside)} outside the state dict'
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #3ad93242
 def _another(subject, first):
     "A second layer with other numbers"
     if subject.build:
@@ -559,6 +567,7 @@ def _same_graph(subject, made):
     if found: raise Failed(f'on another input of the same shape it differs by {found[1]:.2g}: a '
                            'number of the first was written down', **_example(subject, x))
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #45a9a059
 @layer_check('compile', '`torch.compile` (backend "eager") computes the same')
 def _check_compile(subject):
     _need_fixed(subject)
@@ -599,6 +608,7 @@ def _check_memory(subject):
     if carried[0]: text += f', state {_growth(*carried)} ({carried[0]} bytes at 256 positions)'
     return text,dict(kept=kept[0], state=carried[0], n=256)
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #f50441cf
 @layer_check('time', 'how the time of a call grows with n', judged=False)
 def _check_time(subject):
     _need_length(subject)

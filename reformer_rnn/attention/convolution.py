@@ -8,6 +8,7 @@ __all__ = ['short_convolution', 'ShortConvolution', 'ConvolvedState', 'Convolved
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #bd0ad3b6
 from typing import NamedTuple
 
+from fastcore.basics import patch
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -108,15 +109,17 @@ class ConvolvedAttention(AttentionLayer):
         "The output projection of the other layer"
         return self.layer.to_out
 
-    def forward(self,
-        x:torch.Tensor, # Input, (b, n, d_model)
-        state=None, # What an earlier call returned
-        context:torch.Tensor=None, # Refused: a causal layer reads none
-        mask:torch.Tensor=None, # Key mask (b, n) of real positions
-    ): # `(y, state)`
-        "The convolution, then the layer"
-        self.check(x, state, context)
-        before,state = (None,None) if state is None else own_state(state)
-        x,before = self.conv(x, before, mask)
-        y,state = self.layer(x, state, mask=mask)
-        return y,ConvolvedState(before, state)
+# %% ../../nbs/10_attention/17_short_convolution.ipynb #1e88d8c2
+@patch
+def forward(self:ConvolvedAttention,
+    x:torch.Tensor, # Input, (b, n, d_model)
+    state=None, # What an earlier call returned
+    context:torch.Tensor=None, # Refused: a causal layer reads none
+    mask:torch.Tensor=None, # Key mask (b, n) of real positions
+): # `(y, state)`
+    "The convolution, then the layer"
+    self.check(x, state, context)
+    before,state = (None,None) if state is None else own_state(state)
+    x,before = self.conv(x, before, mask)
+    y,state = self.layer(x, state, mask=mask)
+    return y,ConvolvedState(before, state)

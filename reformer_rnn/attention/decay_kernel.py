@@ -112,6 +112,7 @@ def largest_block(
         s *= 2
     return s
 
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #ee674ea5
 def _pairs(x, s):
     "The first and the second of each two blocks of s positions, each (N, C/2s, s, d)"
     return x.unflatten(1, (-1,2,s)).unbind(2)
@@ -177,6 +178,7 @@ def within_blocks(self:_ChannelTile, g):
               out=self.after.unflatten(1, (-1,s)))
     self.before = upto if s==self.C else upto.clone() # which rounds change
 
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #0f4f7794
 @patch
 def single_positions(self:_ChannelTile, g):
     "Where some gate is shut: nothing is divided by"
@@ -374,6 +376,7 @@ def differentiable_decay_gradients(f, inputs, cotangents, C):
                                          allow_unused=True)))
     return (None,*(grads.get(id(x)) for x in inputs),None)
 
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #08ee42ed
 def attend_decaying(
     f, # Formula of all chunks, `(Q, K, V, g, S) -> (out, S)`, for whoever has to read it
     Q:torch.Tensor, # Queries, (b, h, n, d)
@@ -390,6 +393,3 @@ def attend_decaying(
         return over_chunks(f, (Q,K,V,g), S, 1<<(min(C, n)-1).bit_length())
     out,S = _Decay.apply(f, Q, K, V, g, S, min(C, n))
     return out.transpose(1,2),S
-
-
-

@@ -83,20 +83,23 @@ class _Tile:
         self.inverse = torch.linalg.solve_triangular(system, eye.expand(self.square), upper=False,
                                                      unitriangular=True)
 
-    def load(self, name, x, factor=None):
-        "The tile of `x` as chunks, times a factor of each position"
-        x = self.cut(x)
-        own = self.buffers(name, *x.shape)
-        if factor is None: own.copy_(x)
-        else: torch.mul(x, factor.view(*x.shape[:-1], 1), out=own)
-        return own.flatten(0, 2)
+# %% ../../nbs/10_attention/15_delta.ipynb #3ce8e34b
+@patch
+def load(self:_Tile, name, x, factor=None):
+    "The tile of `x` as chunks, times a factor of each position"
+    x = self.cut(x)
+    own = self.buffers(name, *x.shape)
+    if factor is None: own.copy_(x)
+    else: torch.mul(x, factor.view(*x.shape[:-1], 1), out=own)
+    return own.flatten(0, 2)
 
-    def store(self, x, whole, factor=None):
-        "Put chunks, times a factor of each position, into the tile of `whole`"
-        place = self.cut(whole)
-        x = x.view(place.shape)
-        if factor is None: place.copy_(x)
-        else: torch.mul(x, factor.view(*x.shape[:-1], 1), out=place)
+@patch
+def store(self:_Tile, x, whole, factor=None):
+    "Put chunks, times a factor of each position, into the tile of `whole`"
+    place = self.cut(whole)
+    x = x.view(place.shape)
+    if factor is None: place.copy_(x)
+    else: torch.mul(x, factor.view(*x.shape[:-1], 1), out=place)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #36aa6dc1
 @patch

@@ -40,6 +40,7 @@ class Traffic(TorchDispatchMode):
         self.products += multiplications(func.overloadpacket.__name__.rstrip('_'), args)
         return out
 
+# %% ../../nbs/10_attention/20_forms.ipynb #4af7045f
 def multiplications(
     name:str, # Of an operation
     args:tuple, # What it gets

@@ -6,7 +6,7 @@
 __all__ = ['bucket_factors', 'draw_rotations', 'hash_buckets', 'band_pairs', 'SortedRounds', 'as_sorted', 'sort_positions',
            'sort_rounds', 'LSHState', 'lsh_step', 'attend_table', 'take_table', 'forget_unreachable', 'bucket_tiles',
            'attend_context', 'lsh_attention', 'attend_self', 'attend_densely', 'read_hashed', 'default_buckets',
-           'extend_lsh', 'follow_lsh', 'check_lsh', 'check_rotations', 'LSHAttention']
+           'extend_lsh', 'follow_lsh', 'check_lsh', 'check_rotations', 'buckets_for', 'LSHAttention']
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #95931fde
 import math
@@ -617,6 +617,16 @@ def check_rotations(rotations, n_heads, d_head, factors):
 # %% ../../nbs/10_attention/03_lsh.ipynb #2a7fb245
 _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #0d81a5eb
+def buckets_for(
+    max_len:int, # Longest sequence expected; None if nobody knows
+    bucket_size:int, # w: how many keys of its bucket a position sees in every round
+)->int: # About 2 max_len/w
+    "The buckets of a layer"
+    if max_len is None:
+        raise ValueError('LSH attention needs max_len, the longest length expected, or n_buckets')
+    return default_buckets(max_len, bucket_size)
+
 # %% ../../nbs/10_attention/03_lsh.ipynb #c9c0ef42
 @register_attention('lsh', reads_context=True)
 class LSHAttention(SharedQKAttention):
@@ -640,11 +650,7 @@ class LSHAttention(SharedQKAttention):
         self.n_hashes = check_int('n_hashes', n_hashes)
         self.bucket_size = check_int('bucket_size', bucket_size, minimum=2)
         self.window,self.scale = window,scale
-        if n_buckets is None:
-            if self.max_len is None:
-                raise ValueError('LSH attention needs max_len, the longest length expected, or '
-                                 'n_buckets')
-            n_buckets = default_buckets(self.max_len, bucket_size)
+        if n_buckets is None: n_buckets = buckets_for(self.max_len, bucket_size)
         self.n_buckets = bucket_factors(n_buckets)
         if window is not None:
             check_lsh(self.causal, check_choice('window', window, ('band','chunk')), None, None,
@@ -658,40 +664,47 @@ class LSHAttention(SharedQKAttention):
                             window=window, scale=scale, seed=seed, bounded=bounded)
         self.register_derived()
 
-    def even_steps(self, state):
-        "Every token looks up the table, until a bounded state forgets"
-        if not self.bounded: return math.inf
-        room = (self.n_hashes+1)*math.prod(self.n_buckets)*(self.bucket_size-1)
-        return max(0, room-state.k.shape[2])
-
-    def derived(self):
-        "The rotations used in evaluation"
-        generator = torch.Generator().manual_seed(self.options['seed']+_SEEDS*self.config['depth'])
-        return dict(rotations=self.draw(generator=generator, device='cpu', dtype=torch.float32))
-
-    def draw(self, **kwargs)->torch.Tensor:
-        "New rotations for all rounds and heads"
-        return draw_rotations(self.n_hashes, self.n_heads, self.d_head, self.n_buckets, **kwargs)
-
-    def attend(self, qk, v, state, mask):
-        "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
-        # hashed with rotations that are gone
-        if self.training and state is not None: state = state._replace(buckets=None)
-        out,state = lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets,
-                                  causal=self.causal, mask=mask, scale=self.scale,
-                                  window=self.window, rotations=self.current_rotations(qk),
-                                  state=state)
-        if self.bounded and state is not None and not self.training:
-            state = forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
-        return out,state
-
-    def current_rotations(self, x)->torch.Tensor:
-        "New rotations in training, and always the same in evaluation"
-        return self.draw(device=x.device, dtype=x.dtype) if self.training else self.rotations
-
     def extra_repr(self):
         return (f'{super().extra_repr()}, n_hashes={self.n_hashes}, '
                 f'bucket_size={self.bucket_size}, n_buckets={math.prod(self.n_buckets)}')
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #d3aa9f65
+@patch
+def even_steps(self:LSHAttention, state):
+    "Every token looks up the table, until a bounded state forgets"
+    if not self.bounded: return math.inf
+    room = (self.n_hashes+1)*math.prod(self.n_buckets)*(self.bucket_size-1)
+    return max(0, room-state.k.shape[2])
+
+@patch
+def derived(self:LSHAttention):
+    "The rotations used in evaluation"
+    generator = torch.Generator().manual_seed(self.options['seed']+_SEEDS*self.config['depth'])
+    return dict(rotations=self.draw(generator=generator, device='cpu', dtype=torch.float32))
+
+@patch
+def draw(self:LSHAttention, **kwargs)->torch.Tensor:
+    "New rotations for all rounds and heads"
+    return draw_rotations(self.n_hashes, self.n_heads, self.d_head, self.n_buckets, **kwargs)
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #5f38a9e1
+@patch
+def attend(self:LSHAttention, qk, v, state, mask):
+    "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
+    # hashed with rotations that are gone
+    if self.training and state is not None: state = state._replace(buckets=None)
+    out,state = lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets,
+                              causal=self.causal, mask=mask, scale=self.scale,
+                              window=self.window, rotations=self.current_rotations(qk),
+                              state=state)
+    if self.bounded and state is not None and not self.training:
+        state = forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
+    return out,state
+
+@patch
+def current_rotations(self:LSHAttention, x)->torch.Tensor:
+    "New rotations in training, and always the same in evaluation"
+    return self.draw(device=x.device, dtype=x.dtype) if self.training else self.rotations
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #108c0349
 @patch

@@ -36,6 +36,7 @@ def check_multihead(
         raise ValueError('add_bias_kv and add_zero_attn add a position that is not there: '
                          'expected a layer without them')
 
+# %% ../../nbs/10_attention/24_multihead.ipynb #e461b670
 def from_multihead(
     mha:nn.MultiheadAttention, # Filled with weights
     attention:str='softmax', # A key of `attention_layers`, of a layer with the same projections
@@ -127,6 +128,7 @@ def drop_in(
     new.layer = layer
     return new.train(mha.training)
 
+# %% ../../nbs/10_attention/24_multihead.ipynb #68188187
 def swap_multihead(
     model:nn.Module, # Any model; it is changed
     attention:str='softmax', # A key of `attention_layers`
@@ -180,6 +182,7 @@ def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask)
         raise ValueError('attn_mask with another sequence: only its padding can be hidden, with '
                          'key_padding_mask')
 
+# %% ../../nbs/10_attention/24_multihead.ipynb #5438f674
 @patch
 def forward(self:DropInAttention,
     query:torch.Tensor, # (n, b, d); (b, n, d) with `batch_first`; or one sequence, (n, d)
@@ -202,6 +205,7 @@ def forward(self:DropInAttention,
     if alone: return y[0],None
     return (y if self.batch_first else y.transpose(0, 1)),None
 
+# %% ../../nbs/10_attention/24_multihead.ipynb #66be076f
 @patch
 def rows_first(self:DropInAttention, x, alone):
     "The batch as the first axis"

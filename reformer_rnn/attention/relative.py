@@ -192,6 +192,7 @@ def codes(self:RelativeAttention,
         _codes[self.to_r.weight] = mark.condition,like.dtype,r # the mark would keep its own key
     return r[:,:m]
 
+# %% ../../nbs/10_attention/09_relative.ipynb #31a392bc
 @patch
 def new_codes(self:RelativeAttention, m, like):
     "The same, computed"
@@ -238,6 +239,7 @@ def memory_mark(self:RelativeAttention):
     "The mark of what projects the memory"
     return self.mark(self.to_k.weight, self.to_v.weight, self.to_k.bias, self.to_v.bias)
 
+# %% ../../nbs/10_attention/09_relative.ipynb #1203c17f
 @patch
 def project_memory(self:RelativeAttention, state, seen, n):
     "Keys and values of all that is seen, of which the last n positions are new"

@@ -106,6 +106,7 @@ def sample_input(
 LENGTHS = 1,2,3,4,5,7,8,13,16,17,32,40,64 # that a layer is tried with
 COARSE = 1e-4 # Differences that float32 makes
 
+# %% ../../nbs/10_attention/91_report_card.ipynb #4ce4d0c9
 class Subject:
     "A layer under test: how it is built, copied and called, and what has been found out about it"
     def __init__(self,
@@ -147,6 +148,7 @@ def input(self:Subject,
     x = sample_input((b,n,self.d_model), self.seed, dtype or self.dtype)
     return x.to(self.device)
 
+# %% ../../nbs/10_attention/91_report_card.ipynb #6129778f
 @patch
 def call(self:Subject,
     module:nn.Module, # The layer or a copy
@@ -241,6 +243,7 @@ def find_builder(
         raise Failed(f'{place} has no {name}; there are {", ".join(near) or "no modules"}')
     return getattr(module, name)
 
+# %% ../../nbs/10_attention/91_report_card.ipynb #98234a21
 def in_words(
     e:BaseException, # What was raised
 )->str:
@@ -291,6 +294,7 @@ class Entry:
         shown = ', '.join(f'{k} {v}' for k,v in self.example.items() if k in ('seed','dtype'))
         return f'{self.text} [x of shape {tuple(self.example["shape"])}, {shown}]'
 
+# %% ../../nbs/10_attention/91_report_card.ipynb #03a0f671
 @contextmanager
 def _quiet():
     "What layers and compilers print, warn and log is not part of a report"
@@ -369,6 +373,7 @@ def _repr_html_(self:LayerReport):
     return (f'<p>{html.escape(self.verdict())}</p><table><tbody>'
             f'{"".join(map(row, self.entries))}</tbody></table>')
 
+# %% ../../nbs/10_attention/91_report_card.ipynb #81827639
 @patch
 def save(self:LayerReport,
     path, # A JSON file

@@ -262,19 +262,21 @@ class RSA(QKVAttention):
         "Every token attends in the same way, unless a truncation comes into reach"
         return math.inf if self.rem.truncate is None else 0
 
-    def attend(self, q, k, v, state, mask):
-        "Softmax attention and matrices, blended"
-        check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-        v = hide_padding(v, mask) # for the matrices
-        r,truncate,kv,sums = len(self.rem.heads),self.rem.truncate,*(state or (None,None))
-        if kv is not None and truncate is None and sums is None:
-            raise ValueError('the state has no sums: it comes from a layer with a truncation; '
-                             'start without a state, or use a layer with a truncation')
-        attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)
-        if truncate is None or kv is None:
-            recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
-        else: recurrent,_ = self.rem(*_values_in_reach(kv, r, v.shape[2], truncate))
-        return blend(attended, recurrent, self.mu),None if kv is None else RSAState(kv, sums)
+# %% ../../nbs/10_attention/08_rsa.ipynb #7d216399
+@patch
+def attend(self:RSA, q, k, v, state, mask):
+    "Softmax attention and matrices, blended"
+    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+    v = hide_padding(v, mask) # for the matrices
+    r,truncate,kv,sums = len(self.rem.heads),self.rem.truncate,*(state or (None,None))
+    if kv is not None and truncate is None and sums is None:
+        raise ValueError('the state has no sums: it comes from a layer with a truncation; '
+                         'start without a state, or use a layer with a truncation')
+    attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)
+    if truncate is None or kv is None:
+        recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
+    else: recurrent,_ = self.rem(*_values_in_reach(kv, r, v.shape[2], truncate))
+    return blend(attended, recurrent, self.mu),None if kv is None else RSAState(kv, sums)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #c8c7eddf
 def _values_in_reach(kv, r, n, reach): # `(v, state, causal, mask, queries)` for `REM.forward`
@@ -294,8 +296,8 @@ def plot_rem(
     rem,r = layer.rem,len(layer.rem.heads)
     with torch.no_grad():
         gate = layer.mu.float().sigmoid().expand(r)
-        matrices = rem.matrix(n, causal=layer.causal if causal is None
-                              else causal).float()*gate[:,None,None]
+        if causal is None: causal = layer.causal
+        matrices = rem.matrix(n, causal=causal).float()*gate[:,None,None]
         decay,theta = (o.tolist() for o in rem.eigenvalues())
     columns = min(4, r); rows = -(-r//columns); top = matrices.abs().max().item() or 1
     fig,axs = plt.subplots(rows, columns, figsize=(1.8*columns+.8,2.2*rows), layout='constrained',
@@ -303,14 +305,12 @@ def plot_rem(
     for ax in axs.flat[r:]: ax.axis('off')
     for ax,P,(kind,d,_),a,t in zip(axs.flat, matrices.cpu(), rem.heads, decay, theta):
         im = ax.imshow(P, cmap='RdBu_r', vmin=-top, vmax=top, interpolation='nearest')
-        ax.set_title(f'{kind}, dilation {d}\n'
-                     + (f'λ = {a:.2f}' if kind=='regular' else f'γ = {a:.2f}, θ = {t:.2f}'),
-                     fontsize=8)
+        value = f'λ = {a:.2f}' if kind=='regular' else f'γ = {a:.2f}, θ = {t:.2f}'
+        ax.set_title(f'{kind}, dilation {d}\n{value}', fontsize=8)
         ax.tick_params(labelsize=7)
         ax.set_xlabel('key', fontsize=7)
         ax.set_ylabel('query', fontsize=7)
     fig.colorbar(im, ax=axs, label='weight', shrink=.8)
-    fig.suptitle('gate ' + ', '.join(f'{o:.2f}'
-                                     for o in (gate[:1] if layer.mu.ndim==0 else gate).tolist()),
-                                     fontsize=9)
+    gates = gate[:1] if layer.mu.ndim==0 else gate
+    fig.suptitle('gate ' + ', '.join(f'{o:.2f}' for o in gates.tolist()), fontsize=9)
     return fig

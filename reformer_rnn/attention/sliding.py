@@ -126,22 +126,26 @@ class SlidingAttention(QKVAttention):
         self.scale,self.to_out = self.new_scale(),new_linear(n_heads*self.d_head, d_model,
                                                              self.config['bias'])
 
-    def derived(self):
-        "The bucket of every distance in the window"
-        return dict(buckets=distance_buckets(torch.arange(self.first, self.reach+1, device='cpu')))
-
-    def projection(self):
-        "A new input projection"
-        return new_linear(self.d_model, self.n_heads*self.d_head, self.config['bias'])
-
-    def new_scale(self):
-        "A factor of the scores for each head; None for the usual one"
-        return nn.Parameter(torch.full((self.n_heads,),
-                                       float(self.qk_scale))) if self.qk_norm else None
-
     def extra_repr(self):
         return (f'{super().extra_repr()}, window={self.window}, include_self={self.include_self}, '
                 f'qk_norm={self.qk_norm}')
+
+# %% ../../nbs/10_attention/12_sliding.ipynb #ce407fe3
+@patch
+def derived(self:SlidingAttention):
+    "The bucket of every distance in the window"
+    return dict(buckets=distance_buckets(torch.arange(self.first, self.reach+1, device='cpu')))
+
+@patch
+def projection(self:SlidingAttention):
+    "A new input projection"
+    return new_linear(self.d_model, self.n_heads*self.d_head, self.config['bias'])
+
+@patch
+def new_scale(self:SlidingAttention):
+    "A factor of the scores for each head; None for the usual one"
+    return nn.Parameter(torch.full((self.n_heads,),
+                                   float(self.qk_scale))) if self.qk_norm else None
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #3b70d36f
 @patch

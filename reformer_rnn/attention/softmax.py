@@ -10,6 +10,7 @@ __all__ = ['KVState', 'extend_state', 'causal_memory', 'softmax_attention', 'hid
 import math
 from typing import NamedTuple
 
+from fastcore.basics import patch
 import torch
 import torch.nn.functional as F
 
@@ -241,7 +242,9 @@ class SharedQKAttention(AttentionLayer):
         qk,v = self.project(real_context(context, mask))
         return KVState(unit_keys(qk), v, mask)
 
-    def read(self, q, state):
-        "Attend to all keys of the state"
-        k,v,mask = cast_state(state, q.dtype)
-        return softmax_attention(q, k, v, mask=mask)[0]
+# %% ../../nbs/10_attention/01_softmax.ipynb #76a49d2f
+@patch
+def read(self:SharedQKAttention, q, state):
+    "Attend to all keys of the state"
+    k,v,mask = cast_state(state, q.dtype)
+    return softmax_attention(q, k, v, mask=mask)[0]

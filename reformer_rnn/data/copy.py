@@ -201,28 +201,32 @@ class CopyDL(GeneratedDL):
             raise ValueError('shuffle=True: the sequences are random already, leave it out')
         super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)
 
-    def sequences(self,
-        first:int, # Number of the first sequence
-        n:int, # How many
-    )->torch.Tensor: # (n, length)
-        "Generate `n` consecutive sequences of the current epoch"
-        where = (self.seed,0 if self.fixed else self.epoch+1,first,n)
-        N = self.vocab_sz-1
-        if self.varied:
-            return _write_varied(*_varied_strings(*where,
-                                                  *_varied_lengths(self.length, self.vocab_sz), N),
-                                                  self.length)
-        return _write_twice(_strings(*where, _string_length(self.length, self.vocab_sz), N))
+# %% ../../nbs/40_data/01_copy.ipynb #f23ae75c
+@patch
+def sequences(self:CopyDL,
+    first:int, # Number of the first sequence
+    n:int, # How many
+)->torch.Tensor: # (n, length)
+    "Generate `n` consecutive sequences of the current epoch"
+    where = (self.seed,0 if self.fixed else self.epoch+1,first,n)
+    N = self.vocab_sz-1
+    if self.varied:
+        return _write_varied(*_varied_strings(*where,
+                                              *_varied_lengths(self.length, self.vocab_sz), N),
+                                              self.length)
+    return _write_twice(_strings(*where, _string_length(self.length, self.vocab_sz), N))
 
-    def xy(self,
-        seqs:torch.Tensor, # From `sequences`
-    )->tuple: # Input and target
-        "Split sequences as their task wants it"
-        return (varied_copy_xy if self.varied else copy_xy)(seqs)
+@patch
+def xy(self:CopyDL,
+    seqs:torch.Tensor, # From `sequences`
+)->tuple: # Input and target
+    "Split sequences as their task wants it"
+    return (varied_copy_xy if self.varied else copy_xy)(seqs)
 
-    def batch(self, first, n):
-        "Input and target of `n` consecutive sequences"
-        return self.xy(self.sequences(first, n))
+@patch
+def batch(self:CopyDL, first, n):
+    "Input and target of `n` consecutive sequences"
+    return self.xy(self.sequences(first, n))
 
 # %% ../../nbs/40_data/01_copy.ipynb #f70825f5
 def copy_dls(

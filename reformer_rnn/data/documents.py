@@ -117,10 +117,13 @@ class Documents(Sequence):
         "Bytes of all documents together"
         return sum(o.n_bytes for o in self.docs)
 
-    def frame(self)->pd.DataFrame:
-        "A table with a line for each document"
-        return pd.DataFrame([dict(name=0, bytes=0) | o.metadata
-                             | dict(name=o.name, bytes=o.n_bytes) for o in self.docs])
+
+# %% ../../nbs/40_data/07_documents.ipynb #0ca7a58e
+@patch
+def frame(self:Documents)->pd.DataFrame:
+    "A table with a line for each document"
+    return pd.DataFrame([dict(name=0, bytes=0) | o.metadata
+                         | dict(name=o.name, bytes=o.n_bytes) for o in self.docs])
 
 # %% ../../nbs/40_data/07_documents.ipynb #df424a68
 def random_order(n, seed, stream):
@@ -234,6 +237,14 @@ def _pg19_table(path):
                       'year': int(year) if year.strip().isdecimal() else None} | known
     return table
 
+# %% ../../nbs/40_data/07_documents.ipynb #d019d2d5
+def _split_pattern(root, split):
+    "Where the texts of one part lie, or of all"
+    if split is None: return '*/*.txt'
+    for name,part in _SPLITS.items():
+        if part==split and (root/name).is_dir(): return f'{name}/*.txt'
+    raise FileNotFoundError(f'{root} has no folder of the split {split!r}')
+
 # %% ../../nbs/40_data/07_documents.ipynb #6cdf1e75
 def read_pg19(
     folder='pg19', # Folder of `train`, `validation`, `test` and `metadata.csv`
@@ -253,14 +264,10 @@ def read_pg19(
         raise FileNotFoundError(f'there is no {path}; metadata=False reads the books without '
                                 'titles and years')
     table = _pg19_table(path) if path.is_file() else {}
-    docs,pattern = [],'*/*.txt'
-    if split is not None:
-        folders = [k for k,v in _SPLITS.items() if v==split and (root/k).is_dir()]
-        if not folders: raise FileNotFoundError(f'{root} has no folder of the split {split!r}')
-        pattern = f'{folders[0]}/*.txt'
-    for o in read_folder(root, pattern, invalid, empty, lazy):
+    docs = []
+    for o in read_folder(root, _split_pattern(root, split), invalid, empty, lazy):
         key = Path(o.name).stem
-        known = table.get(Path(o.name).stem)
+        known = table.get(key)
         if 'split' not in o.metadata:
             raise ValueError(f'{root/o.name}: expected the folders train, validation and test')
         if known is None and metadata:

@@ -45,6 +45,7 @@ def mqar_batch(
     y = torch.full_like(x, IGNORE)
     return x.scatter(1, places, keys),y.scatter(1, places, values)
 
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #c1f958ee
 def draw_distinct(
     weights:torch.Tensor, # (n,), above 0; probabilities of the first draw, up to a factor
     n_items:int, # How many rows
@@ -214,7 +215,7 @@ class ExamTask:
         return self.draw(1, size, torch.Generator())[0].shape[1]
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #d88b7efb
-exam_tasks = {task.name: task for task in (
+_memory = ( # What is to be remembered
     ExamTask('mqar', 'find values by their keys', mqar_batch, MQAR_SYMBOLS, (4,8,16,32,64),
              (4,8,16,32,64), 1/256,
              'Attention over everything finds any number of pairs. A sum of outer products holds '
@@ -237,6 +238,10 @@ exam_tasks = {task.name: task for task in (
              (32,64,128), (64,128,256,512), 1/RECALL_VALUES,
              'A window of 16 in two blocks reaches 32 tokens back. States and sums reach further.',
              'Hutchins et al. 2022 ask for it of text; the task is this library\'s', updates=600),
+)
+
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #610e4886
+_order = ( # What is to be counted, followed or heard
     ExamTask('parity', 'count ones modulo two', parity_batch, 2, tuple(range(3, 41)), (40,64,256),
              1/2, 'A state that changes its sign: eigenvalues down to -1, so step sizes up to 2. '
              'Sums, decays above 0 and attention cannot, at lengths without end.',
@@ -259,7 +264,9 @@ exam_tasks = {task.name: task for task in (
     ExamTask('text', 'predict real text', text_batch, 256, (128,), (128,256), .14,
              'No theory: what is gained by content and by neighbours.',
              'enwik8 (Mahoney 2011), the first 100 kB', held_out=True, updates=800),
-)}
+)
+
+exam_tasks = {task.name: task for task in _memory+_order}
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #37e5cd83
 class ExamDL(RecallDL):

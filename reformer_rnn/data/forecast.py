@@ -58,12 +58,14 @@ class Windows:
         self._frames,self._marks = (o.unfold(0, seq_len+horizon, 1).transpose(1,2)
                                     for o in (self.values,self.times))
 
-    def __getitem__(self, i):
-        "Return one window, without a batch dimension"
-        if not -len(self)<=i<len(self): raise IndexError(f'window {i} of {len(self)}')
-        return tuple(o[0] for o in self.batch([i]))
-
     def __len__(self): return len(self._frames)
+
+# %% ../../nbs/40_data/06_forecast.ipynb #74812dad
+@patch
+def __getitem__(self:Windows, i):
+    "Return one window, without a batch dimension"
+    if not -len(self)<=i<len(self): raise IndexError(f'window {i} of {len(self)}')
+    return tuple(o[0] for o in self.batch([i]))
 
 # %% ../../nbs/40_data/06_forecast.ipynb #91d8fdb7
 @patch(as_prop=True)

@@ -40,6 +40,7 @@ def written(
     if vocab is not None: return vocab.decode(ids[asked])
     return ' '.join(str(i) if yes else '·' for i,yes in zip(ids.tolist(), asked.tolist()))
 
+# %% ../../nbs/40_data/00_loaders.ipynb #da261702
 class TokenRows(ShownBatch):
     "Rows of tokens, and what follows each of them"
     def __init__(self,
@@ -98,6 +99,7 @@ class NoData:
 
     __iter__ = new = one_batch = show_batch = refuse
 
+# %% ../../nbs/40_data/00_loaders.ipynb #ed756a20
 class Loaders(DataLoaders):
     "`DataLoaders` that can be left behind"
     def new_empty(self):

@@ -6,6 +6,7 @@
 __all__ = ['RECALL_NOISE', 'RECALL_VALUES', 'RECALL_KEY', 'RECALL_QUERY', 'recall_batch', 'RecallDL']
 
 # %% ../../nbs/40_data/09_recall.ipynb #54e37ec5
+from fastcore.basics import patch
 import numpy as np
 import torch
 
@@ -54,26 +55,31 @@ class RecallDL(GeneratedDL):
         self.epoch = check_int('epoch', epoch, 0)
         super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)
 
-    def batch(self,
-        first:int, # Number of the first sequence
-        n:int, # How many
-    )->tuple: # Input and target
-        "Sequences of the current epoch"
-        stream = 0 if self.fixed else self.epoch+1
-        words = np.random.SeedSequence((self.seed,stream,first)).generate_state(1)
-        generator = torch.Generator().manual_seed(int(words[0])) # which uses 32 bits only
-        return self.draw(n, self.size(generator), generator)
+# %% ../../nbs/40_data/09_recall.ipynb #5780d389
+@patch
+def batch(self:RecallDL,
+    first:int, # Number of the first sequence
+    n:int, # How many
+)->tuple: # Input and target
+    "Sequences of the current epoch"
+    stream = 0 if self.fixed else self.epoch+1
+    words = np.random.SeedSequence((self.seed,stream,first)).generate_state(1)
+    generator = torch.Generator().manual_seed(int(words[0])) # which uses 32 bits only
+    return self.draw(n, self.size(generator), generator)
 
-    def size(self,
-        generator:torch.Generator, # Source of randomness, for a subclass that draws it
-    )->int:
-        "Length of the sequences of a batch"
-        return self.lengths[min(self.epoch, len(self.lengths)-1)]
+@patch
+def size(self:RecallDL,
+    generator:torch.Generator, # Source of randomness, for a subclass that draws it
+)->int:
+    "Length of the sequences of a batch"
+    return self.lengths[min(self.epoch, len(self.lengths)-1)]
 
-    def draw(self,
-        n_items:int, # How many sequences
-        length:int, # Tokens of each
-        generator:torch.Generator, # Source of randomness
-    )->tuple: # Input and target
-        "Sequences of the task; a subclass draws those of another one"
-        return recall_batch(n_items, length, generator)
+# %% ../../nbs/40_data/09_recall.ipynb #b2272462
+@patch
+def draw(self:RecallDL,
+    n_items:int, # How many sequences
+    length:int, # Tokens of each
+    generator:torch.Generator, # Source of randomness
+)->tuple: # Input and target
+    "Sequences of the task; a subclass draws those of another one"
+    return recall_batch(n_items, length, generator)

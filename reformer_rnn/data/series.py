@@ -50,11 +50,14 @@ def series_step(
                              f'{what}')
     return step
 
+# %% ../../nbs/40_data/05_series.ipynb #4fe71dca
 def _months(dates, steps):
     "The offset of rows that stand for months, quarters or years; None for others"
     if len(dates)<3 or steps.min()<pd.Timedelta(days=28): return None
-    found = pd.infer_freq(dates)
-    return pd.tseries.frequencies.to_offset(found) if found and found[:1] in 'MQYB' else None
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore') # pandas 4 finds the offset itself, and says so beforehand
+        offset = pd.tseries.frequencies.to_offset(pd.infer_freq(dates))
+    return offset if offset is not None and offset.freqstr[:1] in 'MQYB' else None
 
 def _missing(dates, step):
     "The rows that a table lacks, in words, and what can be done; nothing if none is missing"
@@ -70,7 +73,6 @@ def missing_dates(
 )->pd.DatetimeIndex: # Dates at which a row is expected, and none stands
     "Name the rows that a table lacks"
     return pd.date_range(dates.min(), dates.max(), freq=step).difference(dates)
-
 
 # %% ../../nbs/40_data/05_series.ipynb #08a0847e
 def _read_dates(column, date_format, name):
@@ -373,13 +375,15 @@ class Scaler:
                              f'{len(values)} training rows, so it has no scale: leave it out, '
                              'with `columns`')
 
-    def _check(self, values):
-        "Refuse what has other columns"
-        if values.shape[-1]!=len(self.columns):
-            raise ValueError(f'values have shape {tuple(values.shape)}: expected '
-                             f'{len(self.columns)} columns at the end: '
-                             f'{", ".join(map(str, self.columns))}')
-        return self.mean.to(values),self.std.to(values)
+# %% ../../nbs/40_data/05_series.ipynb #86cd89d5
+@patch
+def _check(self:Scaler, values):
+    "Refuse what has other columns"
+    if values.shape[-1]!=len(self.columns):
+        raise ValueError(f'values have shape {tuple(values.shape)}: expected '
+                         f'{len(self.columns)} columns at the end: '
+                         f'{", ".join(map(str, self.columns))}')
+    return self.mean.to(values),self.std.to(values)
 
 # %% ../../nbs/40_data/05_series.ipynb #6afc8a1e
 @patch

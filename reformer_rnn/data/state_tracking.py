@@ -48,6 +48,7 @@ def running_products(
         seen.append(at)
     return torch.stack(seen, 1)
 
+# %% ../../nbs/40_data/10_state_tracking.ipynb #6aa32ee4
 def permutations_batch(
     n_items:int, # How many sequences
     length:int, # Permutations of a sequence

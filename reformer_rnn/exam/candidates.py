@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from inspect import isclass
 
+from fastcore.basics import patch
 import torch
 from torch import nn
 
@@ -34,25 +35,27 @@ class ForeignLayer(AttentionLayer):
         self.module,self.carries = module,carries
         self.recurrent = carries
 
-    def forward(self, x, state=None, context=None, mask=None):
-        "Call the module; `ValueError` for what it cannot take, or must not return"
-        if not (context is None and mask is None):
-            raise ValueError(f'{self.label} is examined without a context and without a mask')
-        if state is not None and not self.carries:
-            raise ValueError(f'{self.label} carries no state: give it whole sequences')
-        y = self.module(x, state) if self.carries else self.module(x)
-        y,state = y if isinstance(y, tuple) and len(y)==2 else (y,None)
-        if not isinstance(y, torch.Tensor) or y.shape!=x.shape:
-            shape = tuple(y.shape) if isinstance(y, torch.Tensor) else type(y).__name__
-            raise ValueError(f'{self.label} returned {shape} for an input of shape '
-                             f'{tuple(x.shape)}: expected the same shape, or a pair of it and a '
-                             'state')
-        return y,state if self.carries else None
-
     @property
     def label(self)->str:
         "Name of the class, for messages"
         return type(self.module).__name__
+
+# %% ../../nbs/80_exam/01_candidates.ipynb #9f1c7de2
+@patch
+def forward(self:ForeignLayer, x, state=None, context=None, mask=None):
+    "Call the module; `ValueError` for what it cannot take, or must not return"
+    if not (context is None and mask is None):
+        raise ValueError(f'{self.label} is examined without a context and without a mask')
+    if state is not None and not self.carries:
+        raise ValueError(f'{self.label} carries no state: give it whole sequences')
+    y = self.module(x, state) if self.carries else self.module(x)
+    y,state = y if isinstance(y, tuple) and len(y)==2 else (y,None)
+    if not isinstance(y, torch.Tensor) or y.shape!=x.shape:
+        shape = tuple(y.shape) if isinstance(y, torch.Tensor) else type(y).__name__
+        raise ValueError(f'{self.label} returned {shape} for an input of shape '
+                         f'{tuple(x.shape)}: expected the same shape, or a pair of it and a '
+                         'state')
+    return y,state if self.carries else None
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #929c379e
 def mamba2_mixer(
@@ -135,6 +138,8 @@ def convolved(name, layer, **options):
 ORDERLESS = 'sinusoidal'
 window = ('sliding',dict(window=WINDOW))
 brt = dict(window=WINDOW, n_states=WINDOW, d_ff=32)
+
+# %% ../../nbs/80_exam/01_candidates.ipynb #195898db
 declared_candidates = (
     candidate('softmax', 'softmax', ORDERLESS),
     convolved('softmax', 'softmax'),
@@ -148,6 +153,10 @@ declared_candidates = (
     candidate('linear', 'linear', ORDERLESS),
     convolved('linear', 'linear'),
     convolved('linear-hedgehog', 'linear', feature_map='hedgehog'),
+)
+
+# %% ../../nbs/80_exam/01_candidates.ipynb #fb5ed2e3
+declared_candidates += (
     candidate('retention', 'retention'),
     convolved('retention', 'retention'),
     candidate('gated_linear', 'gated_linear'),
@@ -159,6 +168,10 @@ declared_candidates = (
     candidate('conv-gated_delta', 'gated_delta'),
     candidate('delta_product', 'delta_product', conv_size=0),
     candidate('conv-delta_product', 'delta_product'),
+)
+
+# %% ../../nbs/80_exam/01_candidates.ipynb #ee3047d7
+declared_candidates += (
     candidate('rsa', 'rsa'),
     convolved('rsa', 'rsa'),
     candidate('rsa_sliding', 'rsa_sliding', window=WINDOW),
@@ -227,6 +240,7 @@ def exam_layers(
         else: layers[i] = build_attention(spec, d_model, n_heads, max_len, depth=i)
     return layers
 
+# %% ../../nbs/80_exam/01_candidates.ipynb #94cdc2df
 def foreign(
     found:Candidate, # What the blocks are made of
     make, # `(d_model, n_heads) -> module`
@@ -266,6 +280,7 @@ def exam_model(
     torch.set_rng_state(state) # what was tried draws nothing from the model's source
     return model(found, max(1, 1+round((target-one)/(two-one))))
 
+# %% ../../nbs/80_exam/01_candidates.ipynb #0a30980e
 def count(
     model:nn.Module,
 )->int:

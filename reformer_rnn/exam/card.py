@@ -32,6 +32,7 @@ class CheckConfig(Settings):
             raise ValueError('no layer is named: write it as package.module:Name')
         read_arguments(self.options)
 
+# %% ../../nbs/80_exam/20_card.ipynb #ef8c357a
 def read_arguments(
     given:tuple, # Of texts like 'n_heads=4'
 )->dict: # Name -> value

@@ -34,6 +34,7 @@ from ..training.metrics import MaskedAccuracy
 # %% ../../nbs/80_exam/02_run.ipynb #7c8b0b08
 ALL_CANDIDATES = tuple(all_candidates())
 
+# %% ../../nbs/80_exam/02_run.ipynb #c390a971
 @dataclass
 class ExamConfig(LongRun):
     "Settings of the exam"
@@ -107,6 +108,7 @@ class StopSolved(Callback):
         else: return
         raise CancelFitException
 
+# %% ../../nbs/80_exam/02_run.ipynb #4aba03cd
 class ShowAnswers(Callback):
     "Show the answers to a model that reads them"
     checkpointed = ()
@@ -127,6 +129,7 @@ def exam_dl(
     return ExamDL(range(n_items), cfg.task[0], sizes, bs=bs, seed=seed,
                   device=torch.device(cfg.device), **(dict(fixed=True) | kwargs))
 
+# %% ../../nbs/80_exam/02_run.ipynb #d2ec2e41
 def exam_learner(
     cfg:ExamConfig, # Settings of one task
     model:nn.Module, # Of a candidate
@@ -165,6 +168,7 @@ def answers(
         found.append(logits.argmax(-1))
     return torch.cat(found, 1)
 
+# %% ../../nbs/80_exam/02_run.ipynb #894c0497
 @torch.no_grad()
 def test_exam(
     cfg:ExamConfig, # Settings of one task
@@ -187,6 +191,7 @@ def test_exam(
                 failed[str(size)] = f'{type(e).__name__}: {str(e).splitlines()[0]}'
     return accuracy,failed
 
+# %% ../../nbs/80_exam/02_run.ipynb #1d227db7
 def share_right(model, dl, carries)->float:
     "Share of the scored answers that are right"
     right = scored = 0
@@ -224,6 +229,7 @@ def exam_candidate(
     return exam_model(name, cfg.only.n_symbols, longest, cfg.d_model, cfg.n_layers, cfg.n_heads,
                       cfg.d_ff, cfg.only.copies).to(cfg.device)
 
+# %% ../../nbs/80_exam/02_run.ipynb #9310a5e2
 def train_exam(
     cfg:ExamConfig, # Settings of one task and one rate
     attention:str, # Name of a candidate
@@ -244,6 +250,7 @@ def train_exam(
         ended=learn.stop_solved.why, state_bytes=state_sizes(cfg, model, attention),
         chance=cfg.only.chance)
 
+# %% ../../nbs/80_exam/02_run.ipynb #0ac457e9
 def diverged(cfg, learn, attention, seed, e)->dict:
     "The record of a run whose loss was no number any more"
     learn.stop_solved.why = f'diverged: {e}'
@@ -273,6 +280,7 @@ def one_run(
     print(f'  {", ".join(shares)}; {record["ended"]}', flush=True)
     return record
 
+# %% ../../nbs/80_exam/02_run.ipynb #edc7632a
 def score(
     record:dict, # Of a run
 )->float: # From 0 to 1

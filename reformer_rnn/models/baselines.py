@@ -73,6 +73,7 @@ class Corrected(Pretrained):
         "Forecast, and correct the forecast"
         return self.linear(x)+self.model(x-x[:,-1:], x_time, None, y_time)
 
+# %% ../../nbs/30_models/09_baselines.ipynb #7099005b
 def fitted_map(
     windows, # Training windows
 )->LinearMap:
@@ -107,6 +108,7 @@ class Ensemble(Pretrained):
         found = self.each(*xs)
         return found if self.training else found.mean(1)
 
+# %% ../../nbs/30_models/09_baselines.ipynb #f0f7f1a1
 def each_mse(
     forecast:torch.Tensor, # (b, horizon, c), or (b, members, horizon, c)
     y:torch.Tensor, # What came, (b, horizon, c)

@@ -192,6 +192,7 @@ def max_positions(self:LM)->int: # None for any number
     codes = self.embed.positions
     return None if codes is None else codes.max_len
 
+# %% ../../nbs/30_models/01_lm.ipynb #308cfcf2
 @patch
 def even_steps(self:LM,
     before:LMState, # A state

@@ -54,6 +54,7 @@ def _tensors(o)->list:
 
 def _name(call): return getattr(call.f, '__name__', '')
 
+# %% ../../nbs/30_models/00_tape.ipynb #c7c2237b
 def _needed(call)->bool:
     "Must a call be repeated? `NotRepeatable` if that is not possible"
     name = _name(call)
@@ -139,17 +140,20 @@ class Program:
         self.run = space['run']
         del self.names, self.weights, self.fixed
 
-    def new(self, tensor):
-        "Name a tensor"
-        self.count += 1
-        self.names[id(tensor)] = f'v{self.count}'
-        return f'v{self.count}'
+# %% ../../nbs/30_models/00_tape.ipynb #c3ede987
+@patch
+def new(self:Program, tensor):
+    "Name a tensor"
+    self.count += 1
+    self.names[id(tensor)] = f'v{self.count}'
+    return f'v{self.count}'
 
-    def constant(self, o):
-        "Refer to something by name"
-        name = next((k for k,v in self.scope.items() if v is o), f'c{len(self.scope)}')
-        self.scope[name] = o
-        return name
+@patch
+def constant(self:Program, o):
+    "Refer to something by name"
+    name = next((k for k,v in self.scope.items() if v is o), f'c{len(self.scope)}')
+    self.scope[name] = o
+    return name
 
 # %% ../../nbs/30_models/00_tape.ipynb #c1fa3a4c
 @patch
@@ -172,6 +176,7 @@ def line(self:Program, call):
     if len(found)!=len(call.out): raise NotRepeatable(f'{_name(call)} returns more than tensors')
     return f'{", ".join(map(self.new, found))}, = {line}'
 
+# %% ../../nbs/30_models/00_tape.ipynb #149160e1
 @patch
 def expression(self:Program, call):
     "A call as it would be written: as a method where it is one"
@@ -310,6 +315,7 @@ def slowly(self:Replay, ids):
     self.keep(new)
     return logits
 
+# %% ../../nbs/30_models/00_tape.ipynb #3a217b87
 @patch
 def note(self:Replay, calls, ids, before, logits, after):
     "Look whether a step that was recorded is like the one before"

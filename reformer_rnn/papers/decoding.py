@@ -30,6 +30,7 @@ WEIGHTS = 'reading the weights' # One product with every matrix, and nothing els
 KEYS = 'weights and fused attention' # And PyTorch's kernel over all keys in both blocks
 PEERS = 'transformers, dynamic cache','transformers, static cache'
 
+# %% ../../nbs/70_papers/04_decoding.ipynb #f9b5e52d
 @dataclass
 class DecodingConfig(Measurement):
     "Settings of the measurements of decoding"
@@ -55,6 +56,7 @@ class DecodingConfig(Measurement):
         if sorted(set(self.positions))!=list(self.positions):
             raise ValueError(f'positions={self.positions}: expected them in order, each once')
 
+# %% ../../nbs/70_papers/04_decoding.ipynb #94d985f7
 def decoding_model(
     cfg:DecodingConfig, # Settings
     name:str, # One of `cfg.layers`
@@ -149,6 +151,7 @@ def a_token(rows, cfg):
         row['spread'] /= cfg.tokens
     return rows
 
+# %% ../../nbs/70_papers/04_decoding.ipynb #de075da1
 def time_positions(
     cfg:DecodingConfig, # Settings
 )->list: # One dict for each candidate and position
@@ -200,6 +203,7 @@ def time_compiled(
 # %% ../../nbs/70_papers/04_decoding.ipynb #68f33c64
 STEPS = 'linear_step','linear_step, in place','einsum'
 
+# %% ../../nbs/70_papers/04_decoding.ipynb #32d7978b
 def recurrence_call(
     name:str, # One of `STEPS`
     batch:int, # Rows
@@ -228,6 +232,7 @@ def recurrence_call(
         with trusting(), using_up(): return step()
     return call
 
+# %% ../../nbs/70_papers/04_decoding.ipynb #d4e7fccc
 def time_recurrence(
     cfg:DecodingConfig, # Settings
 )->list: # One dict for each form and batch

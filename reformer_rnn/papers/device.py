@@ -108,6 +108,7 @@ def error_on(
             found = first(module.to(device, dtype)(x))
         return ((found.cpu().double()-exact).abs().max()/exact.abs().max()).item()
 
+# %% ../../nbs/70_papers/05_device.ipynb #64c79066
 def measure_errors(
     cfg:DeviceConfig, # Settings
 )->list: # One dict for each layer or model, and type
@@ -145,6 +146,7 @@ def training_call(
         layer(x)[0].sum().backward()
     return call
 
+# %% ../../nbs/70_papers/05_device.ipynb #3feda5c0
 def trained(cfg:DeviceConfig)->list:
     "Names of what is trained"
     known = list(cfg.layers or recurrent_layers())
@@ -167,6 +169,7 @@ def time_device_training(
     "Time training steps of all layers, and of fused attention"
     return time_in_turns(cfg, training_call, trained(cfg), cfg.rounds)
 
+# %% ../../nbs/70_papers/05_device.ipynb #257b09e2
 def token_call(
     cfg:DeviceConfig, # Settings
     name:str, # A layer

@@ -162,6 +162,7 @@ def add_options(
             parser.add_argument(f.name, nargs='?', **how)
         else: parser.add_argument(option_name(f), *also_called(f, config), **how)
 
+# %% ../../nbs/60_runs/03_experiment.ipynb #76358a86
 def unnamed(config)->tuple:
     "Fields that are given by their places, without their names"
     names = getattr(config, 'positional', ())

@@ -76,6 +76,7 @@ meanings = { # Last part of the name of a number -> what it says
     'mse': 'mean squared error of standardised forecasts; less is better',
     'mae': 'mean absolute error of standardised forecasts; less is better'}
 
+# %% ../../nbs/60_runs/08_keep.ipynb #cdcf7495
 def numbers_of(
     record:dict, # Of a run
 )->dict: # Name -> number
@@ -183,6 +184,7 @@ def find_model(
                          'expected a language model with a vocabulary')
     return model
 
+# %% ../../nbs/60_runs/08_keep.ipynb #0a5ae667
 def run_generate(
     cfg:GenerateConfig, # What to write
 )->str: # The whole text

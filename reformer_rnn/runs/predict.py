@@ -44,6 +44,7 @@ def find_forecaster(
                          'it; run its command again')
     return model
 
+# %% ../../nbs/60_runs/09_predict.ipynb #3f5092f7
 def csv_table(
     name:str, # File, or name of a data set
 ): # `DataFrame`

@@ -84,14 +84,17 @@ class ResetRows(TemporaryChange):
         "Keep the state"
         self.rows_state = self.model.state
 
-    def before_validate(self):
-        "Put the training rows aside"
-        self.stack.callback(self.validation.close)
-        self.validation.enter_context(_changed(self.model, carry_state=True, state=None))
+# %% ../../nbs/50_training/02_callbacks.ipynb #b5429557
+@patch
+def before_validate(self:ResetRows):
+    "Put the training rows aside"
+    self.stack.callback(self.validation.close)
+    self.validation.enter_context(_changed(self.model, carry_state=True, state=None))
 
-    def after_validate(self):
-        "Back to the training rows"
-        self.validation.close()
+@patch
+def after_validate(self:ResetRows):
+    "Back to the training rows"
+    self.validation.close()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #8a9b3923
 @contextmanager
@@ -183,18 +186,21 @@ class StopOnNonFinite(Callback):
                        f'{bad[0]}{f" and {len(bad)-1} others" if bad[1:] else ""} is infinite or '
                        'not a number')
 
-    def _stop(self, what):
-        saved = getattr(getattr(self.learn, 'checkpoint', None), 'newest', None)
-        self.error = (f'{what} in epoch {self.epoch}, training step {self.train_iter}, '
-                      f'at learning rate {self.opt.hypers[-1]["lr"]:.3g}; the weights are still '
-                      'those after the last step with a finite '
-                      'loss and gradient. Lower the learning rate, or look at the batch in '
-                      '`learn.xb`' + (f'. The last checkpoint is {saved}' if saved else ''))
-        raise CancelFitException
+# %% ../../nbs/50_training/02_callbacks.ipynb #b069f68f
+@patch
+def _stop(self:StopOnNonFinite, what):
+    saved = getattr(getattr(self.learn, 'checkpoint', None), 'newest', None)
+    self.error = (f'{what} in epoch {self.epoch}, training step {self.train_iter}, '
+                  f'at learning rate {self.opt.hypers[-1]["lr"]:.3g}; the weights are still '
+                  'those after the last step with a finite '
+                  'loss and gradient. Lower the learning rate, or look at the batch in '
+                  '`learn.xb`' + (f'. The last checkpoint is {saved}' if saved else ''))
+    raise CancelFitException
 
-    def after_fit(self):
-        "Raise after everything else is cleaned up"
-        if self.error: raise FloatingPointError(self.error)
+@patch
+def after_fit(self:StopOnNonFinite):
+    "Raise after everything else is cleaned up"
+    if self.error: raise FloatingPointError(self.error)
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #adf695fb
 class SwitchAttention(TemporaryChange):
@@ -246,10 +252,12 @@ class ChunkedLoss(TemporaryChange):
                              'could be computed; use train_metrics=False')
         self.output_layer,self.ignore_index = out,loss.ignore_index
 
-    def sliced_loss(self, x, y):
-        "The loss from the input of the output layer"
-        return chunked_cross_entropy(x, y, self.output_layer.weight, self.output_layer.bias,
-                                     ignore_index=self.ignore_index, chunk_size=self.chunk_size)
+# %% ../../nbs/50_training/02_callbacks.ipynb #490a94dc
+@patch
+def sliced_loss(self:ChunkedLoss, x, y):
+    "The loss from the input of the output layer"
+    return chunked_cross_entropy(x, y, self.output_layer.weight, self.output_layer.bias,
+                                 ignore_index=self.ignore_index, chunk_size=self.chunk_size)
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #a24d66cc
 @patch

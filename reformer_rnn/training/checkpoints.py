@@ -324,6 +324,14 @@ def _check_tree(tree, path):
                              f'{tree.get(name)!r:.60}')
     return tree
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #b2330c26
+def _check_facts(saved, facts, path):
+    "Refuse the checkpoint of another run"
+    other = differences(saved, facts)
+    if other:
+        raise ValueError(f'{path} belongs to another run: {"; ".join(other)}. Use the '
+                         'settings and the data of that run, or another folder')
+
 # %% ../../nbs/50_training/08_checkpoints.ipynb #8a349ffe
 @patch
 def _find(self:Checkpoint):
@@ -338,10 +346,7 @@ def _find(self:Checkpoint):
         except ValueError as e:
             reasons.append(str(e))
             continue
-        other = differences(saved['facts'], self.facts)
-        if other:
-            raise ValueError(f'{path} belongs to another run: {"; ".join(other)}. Use the '
-                             'settings and the data of that run, or another folder')
+        _check_facts(saved['facts'], self.facts, path)
         for reason in reasons: print(f'refused: {reason}', flush=True)
         for damaged in paths[paths.index(path)+1:]:
             os.replace(damaged, damaged.with_name(f'damaged-{damaged.name}-{time.time_ns()}'))
@@ -446,12 +451,10 @@ def _put_back(self:Checkpoint):
     set_random_states(model, saved['random'])
     self.saved_at = time.perf_counter()
 
-# %% ../../nbs/50_training/08_checkpoints.ipynb #0d58d24c
+# %% ../../nbs/50_training/08_checkpoints.ipynb #1e2d7372
 @patch
-def _save(self:Checkpoint, epoch, iteration):
-    "Write a checkpoint, or warn"
-    start = time.perf_counter()
-    step = self.learn.train_iter
+def _changed(self:Checkpoint):
+    "What silent callbacks have changed since the training began"
     changed = []
     for cb in self.learn.cbs:
         before = self.silent.get(cb.name)
@@ -459,6 +462,15 @@ def _save(self:Checkpoint, epoch, iteration):
         if before is None or now==before: continue
         names = ', '.join(name for name,v in now.items() if before.get(name)!=v)
         changed.append(f'{cb.name} ({names})')
+    return changed
+
+# %% ../../nbs/50_training/08_checkpoints.ipynb #0d58d24c
+@patch
+def _save(self:Checkpoint, epoch, iteration):
+    "Write a checkpoint, or warn"
+    start = time.perf_counter()
+    step = self.learn.train_iter
+    changed = self._changed()
     if changed:
         warnings.warn('the checkpoints do not hold what these callbacks remember: '
                       f'{"; ".join(changed)}. Let their class name the attributes in '

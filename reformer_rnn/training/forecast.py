@@ -133,6 +133,7 @@ def band_coverage(
     by_column = dict(zip(names, inside.mean((0,1)).tolist()))
     return Coverage(shares.mean().item(), wide, n, by_column, member_coverage(model, windows))
 
+# %% ../../nbs/50_training/13_forecast.ipynb #5a6e8f62
 def member_coverage(model, windows)->float:
     "The share that a normal band of the members' spread would have held"
     if not isinstance(model, Ensemble) or len(model.members)<2: return None
@@ -177,6 +178,7 @@ def forecast_learner(
     cbs = [StopOnNonFinite(),KeepBest(0),Band()]
     return Learner(dls, forecaster, loss_func=each_mse, lr=lr, cbs=cbs)
 
+# %% ../../nbs/50_training/13_forecast.ipynb #a708bfa3
 @patch
 def forecast(self:Learner,
     df:pd.DataFrame, # The table, the newest row last: that of the training, or a later one

@@ -152,18 +152,21 @@ class Processes(TemporaryChange):
         self.learn.loss = torch.full_like(self.loss, total/count if count else float("nan"))
         if self.idle and not self.training: self.learn.yb = () # no metric looks at it
 
-    def before_step(self):
-        "Add up the gradients of all processes"
-        grads = [o.grad for o in self.model.parameters() if o.grad is not None]
-        whole = torch.cat([o.flatten() for o in grads])
-        dist.all_reduce(whole)
-        for o,g in zip(grads, whole.split([o.numel() for o in grads])): o.copy_(g.view_as(o))
+# %% ../../nbs/50_training/09_processes.ipynb #321dc0be
+@patch
+def before_step(self:Processes):
+    "Add up the gradients of all processes"
+    grads = [o.grad for o in self.model.parameters() if o.grad is not None]
+    whole = torch.cat([o.flatten() for o in grads])
+    dist.all_reduce(whole)
+    for o,g in zip(grads, whole.split([o.numel() for o in grads])): o.copy_(g.view_as(o))
 
-    def after_validate(self):
-        "Add up what metrics have counted"
-        for o in [self.recorder.loss,*self.metrics]:
-            for name,value in zip(_sums(o), sum_all(*(float(getattr(o, k)) for k in _sums(o)))):
-                setattr(o, name, value)
+@patch
+def after_validate(self:Processes):
+    "Add up what metrics have counted"
+    for o in [self.recorder.loss,*self.metrics]:
+        for name,value in zip(_sums(o), sum_all(*(float(getattr(o, k)) for k in _sums(o)))):
+            setattr(o, name, value)
 
 # %% ../../nbs/50_training/09_processes.ipynb #fed5cc08
 def _n_targets(y):
@@ -216,16 +219,22 @@ def _check(self:Processes):
         raise ValueError(f'{", ".join(other)}: a mean over several processes needs the sums '
                          'behind it; use metrics that name them in `sums`, as MaskedAccuracy and '
                          'BitsPerToken do')
-    early = [o.name for o in self.learn.cbs if hasattr(type(o), 'before_step')
-             and o.order<self.order and not isinstance(o, GradientAccumulation)]
-    if early:
-        raise ValueError(f'{", ".join(early)}: these callbacks would see gradients before they '
-                         f'are added up; give them an `order` above {self.order}')
+    self._check_order()
     others = dict.fromkeys(gather_all(tuple(tuple(o.shape) for o in self.model.parameters())))
     if len(others)>1:
         raise ValueError('the processes have models of different sizes: start all of them with '
                          'the same '
                          'settings')
+
+# %% ../../nbs/50_training/09_processes.ipynb #27f23d45
+@patch
+def _check_order(self:Processes):
+    "Refuse callbacks that would see the gradients of one process"
+    early = [o.name for o in self.learn.cbs if hasattr(type(o), 'before_step')
+             and o.order<self.order and not isinstance(o, GradientAccumulation)]
+    if early:
+        raise ValueError(f'{", ".join(early)}: these callbacks would see gradients before they '
+                         f'are added up; give them an `order` above {self.order}')
 
 # %% ../../nbs/50_training/09_processes.ipynb #f99d9fa6
 @contextmanager

@@ -74,39 +74,46 @@ class LayerStatistics(Harmless):
             if hasattr(o, 'rotations') and hasattr(o, 'n_buckets'):
                 self.handles.append(o.register_forward_pre_hook(self._listen(name)))
 
-    def _listen(self, name):
-        @torch.no_grad()
-        def measure(layer, x):
-            buckets = hash_buckets(layer.project(x)[0], layer.rotations, layer.n_buckets)
-            n = torch.tensor(layer.n_buckets).prod().item()
-            self.evenness[f'{name}.evenness'] = bucket_evenness(buckets, n)
-        def hook(layer, args):
-            try: measure(layer, args[0])
-            except Exception as e: self._fail(e)
-        return hook
-
-    def after_batch(self):
-        "One batch is enough"
-        if not self.training: self._stop()
-
-    def after_validate(self):
-        "Store and log a row"
-        self._stop()
-        row = layer_statistics(self.model) | self.evenness
-        if row: self.rows.append(dict(step=self.train_iter) | row)
-        if row and self.log: self.log(row)
-
-    def after_fit(self):
-        "Let no hook stay"
-        self._stop()
-
     def _fail(self, e):
         self._stop()
         super()._fail(e)
 
-    def _stop(self):
-        for o in self.handles: o.remove()
-        self.handles = []
+# %% ../../nbs/50_training/11_weights_biases.ipynb #38aa2843
+@patch
+def _listen(self:LayerStatistics, name):
+    @torch.no_grad()
+    def measure(layer, x):
+        buckets = hash_buckets(layer.project(x)[0], layer.rotations, layer.n_buckets)
+        n = torch.tensor(layer.n_buckets).prod().item()
+        self.evenness[f'{name}.evenness'] = bucket_evenness(buckets, n)
+    def hook(layer, args):
+        try: measure(layer, args[0])
+        except Exception as e: self._fail(e)
+    return hook
+
+@patch
+def after_batch(self:LayerStatistics):
+    "One batch is enough"
+    if not self.training: self._stop()
+
+@patch
+def after_validate(self:LayerStatistics):
+    "Store and log a row"
+    self._stop()
+    row = layer_statistics(self.model) | self.evenness
+    if row: self.rows.append(dict(step=self.train_iter) | row)
+    if row and self.log: self.log(row)
+
+# %% ../../nbs/50_training/11_weights_biases.ipynb #3f3b202c
+@patch
+def after_fit(self:LayerStatistics):
+    "Let no hook stay"
+    self._stop()
+
+@patch
+def _stop(self:LayerStatistics):
+    for o in self.handles: o.remove()
+    self.handles = []
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #ff55b734
 _program = ('import json,sys; sys.path[:] = json.loads(sys.argv[1]); '
@@ -275,21 +282,24 @@ class FinishWandb(Harmless):
             _say(f'the run is not closed yet. Another process, {run.process.pid}, tries for ten '
                  'minutes')
 
-    def _keep(self, folder):
-        "Write the picture and the weights"
-        fig = self._curve()
-        try: fig.savefig(folder/'curve.png')
-        finally: plt.close(fig)
-        if not self.weights: return
-        from safetensors.torch import save_model
-        save_model(self.model, str(folder/'model.safetensors'))
+# %% ../../nbs/50_training/11_weights_biases.ipynb #baff4696
+@patch
+def _keep(self:FinishWandb, folder):
+    "Write the picture and the weights"
+    fig = self._curve()
+    try: fig.savefig(folder/'curve.png')
+    finally: plt.close(fig)
+    if not self.weights: return
+    from safetensors.torch import save_model
+    save_model(self.model, str(folder/'model.safetensors'))
 
-    def _curve(self):
-        "Picture of the training loss"
-        fig,ax = plt.subplots(figsize=(6,3.5), layout='constrained')
-        ax.plot([float(o) for o in self.recorder.losses])
-        ax.set(xlabel='step', ylabel='training loss, smoothed')
-        return fig
+@patch
+def _curve(self:FinishWandb):
+    "Picture of the training loss"
+    fig,ax = plt.subplots(figsize=(6,3.5), layout='constrained')
+    ax.plot([float(o) for o in self.recorder.losses])
+    ax.set(xlabel='step', ylabel='training loss, smoothed')
+    return fig
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #706f98c7
 _modes = dict(online='online', run='online', shared='online', offline='offline', dryrun='offline')

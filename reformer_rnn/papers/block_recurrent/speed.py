@@ -50,6 +50,7 @@ class BRTSpeedConfig(Measurement):
 
 PEER = 'block_recurrent_transformer_pytorch' # Another implementation, optional
 
+# %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #741731d1
 def peers()->list:
     "The other implementation, where it is installed"
     return [PEER] if find_spec(PEER) else []

@@ -323,6 +323,8 @@ tracking = partial(Claim, DELTA, notebook='70_papers/20_linear/06_state_tracking
                    smaller='one block of width 64, 1,000 updates')
 parity = partial(tracking, results='state_tracking/parity')
 chance = between(.48, .52, '{:.0%}')
+
+# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #ad85c247
 linear_claims += [
     parity('no parity without negative eigenvalues', 'Grazzi et al. 2025, theorem 1',
            'Without negative eigenvalues a linear recurrence of finite precision '

@@ -73,6 +73,7 @@ def state_tracking_dl(
     return TASKS[cfg.task](range(n_items), (length,), bs=cfg.bs, seed=seed, fixed=fixed,
                            device=torch.device(cfg.device))
 
+# %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #53614ac8
 def state_tracking_learner(
     cfg:StateTrackingConfig, # Settings
     model:LM, # From `state_tracking_model`
@@ -176,6 +177,7 @@ def state_tracking_columns(
     return {f'at least 99 % at {first}': solved, **columns,
             'parameters': lambda own: f'{own[0]["n_parameters"]:,}'}
 
+# %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #bd0dfe9a
 def plot_state_tracking(
     runs:Runs, # Of one task
 )->plt.Figure:
