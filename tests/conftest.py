@@ -51,7 +51,8 @@ def forked(function, *args, log, timeout=900):
     process.start()
     process.join(timeout)
     if process.is_alive(): process.kill(); process.join()
-    if process.exitcode: pytest.fail(f'{function.__name__}{args} gave {process.exitcode}:\n{log.read_text()}', pytrace=False)
+    if process.exitcode:
+        pytest.fail(f'{function.__name__}{args} gave {process.exitcode}:\n{log.read_text()}', pytrace=False)
 
 def logged(log, function, args):
     "Call a function as if it had been started in the root of the project, with its output in a file."
