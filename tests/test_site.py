@@ -410,6 +410,22 @@ def test_mechanism_cost(touch):
     for name, rows in numbers['tokens'].items():
         assert f'{1e3*rows[-1][1]:.2f} ms' in figure.locator(f'[data-key="{name}"]').first.inner_text()
 
+def test_mechanism_exam(touch):
+    from reformer_rnn.exam.results import exam_cells
+    from reformer_rnn.runs.read import Runs
+    figure, numbers, _ = touch('exam/results')
+    cells = exam_cells(Runs(ROOT/'nbs'/'80_exam'/'results'/'exam', ''))
+    assert len(numbers['cells']) == len(cells) > 0
+    for (task, name), cell in cells.items():
+        square = figure.locator(f'[data-key="{name}/{task}"]')
+        shares = cell.shares(cell.task.solved_at)
+        assert square.inner_text() == ('cannot' if None in shares else f'{100*sum(shares)/len(shares):.0f} %')
+        assert square.get_attribute('data-grade') == cell.grade
+    square.focus()
+    assert figure.locator('polyline').count() == len(cell.runs)
+    press(figure, task, ' ')
+    assert figure.locator(f'[data-key$="/{task}"]').count() == 0
+
 @pytest.mark.parametrize('name', ['attention/linear', 'papers/layers'])
 def test_mechanisms_without_scripts(browser, name):
     context = browser.new_context(java_script_enabled=False)

@@ -118,6 +118,7 @@ def plot_cost(
         ax.barh(range(len(found)), values, xerr=ends, color='C0', ecolor='.4')
         ax.set_yticks(range(len(found)), found, fontsize=8)
         ax.invert_yaxis()
+        ax.margins(y=.01)
         ax.axvline(1, color='.4', ls='--', lw=1)
         ax.set(title=what, xlabel='time per token, softmax = 1')
     return fig
