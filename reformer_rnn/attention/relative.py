@@ -208,7 +208,7 @@ def mix(self:RelativeAttention, q, k, v, mask):
     return relative_attention(q, k, v, self.codes(k.shape[2], q), self.u, self.w, mask=mask,
                               window=self.mem_len if self.same_length else None)[0]
 
-# %% ../../nbs/10_attention/09_relative.ipynb #31a392bc
+# %% ../../nbs/10_attention/09_relative.ipynb #7479f713
 @patch
 def attend(self:RelativeAttention, x, state, mask):
     "Attend to memory and input, and remember the last `mem_len` inputs"
