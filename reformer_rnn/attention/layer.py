@@ -54,6 +54,7 @@ class AttentionLayer(Pretrained):
     counts_padding = False # a layer whose blocks are counted with the padding in them says so
     state_type = None # class of the states of a causal layer
     bounded = False # a layer whose state does not grow with the text says so
+    fixed_length = None # a layer whose graph can be exported for one length only says why
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads h
@@ -139,7 +140,7 @@ def check(self:AttentionLayer, x, state, context):
     if context is not None and state is not None:
         raise ValueError('a context and a state: the state is what was prepared from a context, '
                          'so give one of them')
-    if context is not None and len(context)!=len(x):
+    if context is not None and context.shape[0]!=x.shape[0]:
         raise ValueError(f'the context has {len(context)} rows, x has {len(x)}: expected one '
                          'context a row')
 
