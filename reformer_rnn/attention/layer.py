@@ -14,7 +14,7 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.attention import SDPBackend,sdpa_kernel
 
-from ..core import check_choice,check_int,hide_padding,in_transform,own_state
+from ..core import check_choice,check_int,hide_padding,in_transform,ordinary_only,own_state
 from ..pretrained import Pretrained
 
 # %% ../../nbs/10_attention/00_layer.ipynb #58c9af95
@@ -210,7 +210,10 @@ def sdpa(
     **kwargs, # `attn_mask`, `is_causal`, `scale`
 )->torch.Tensor: # (b, h, n, dv)
     "PyTorch's `scaled_dot_product_attention`, by its plain kernel inside a transform"
-    if not in_transform(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
+    if not ordinary_only(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
+    if not in_transform(): # in a graph, where a converter may choose another layout of the result
+        out = F.scaled_dot_product_attention(q, k, v, **kwargs)
+        return out.clone(memory_format=torch.contiguous_format)
     with sdpa_kernel(SDPBackend.MATH): return F.scaled_dot_product_attention(q, k, v, **kwargs)
 
 # %% ../../nbs/10_attention/00_layer.ipynb #bf1e36d9
