@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['MANIFEST', 'check_int', 'check_choice', 'check_qkv', 'check_mask', 'hide_padding', 'trusting', 'trusted', 'using_up',
-           'used_up', 'values_known', 'in_transform', 'ordinary_only', 'without_autocast', 'autocast_dtype',
-           'seed_everything', 'discrete_choice', 'record_choices', 'repeat_choices', 'map_state', 'detach_state',
-           'select_state', 'state_to', 'own_state', 'cast_state', 'state_nbytes', 'Movable', 'check_writable',
-           'in_place_of', 'write_json', 'read_json', 'import_modules', 'file_checksum', 'settle_folder', 'whole_folder',
-           'check_folder', 'Timing', 'time_calls', 'saved_nbytes', 'memory_mark']
+           'used_up', 'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'without_autocast',
+           'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices', 'repeat_choices', 'map_state',
+           'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state', 'state_nbytes', 'Movable',
+           'check_writable', 'in_place_of', 'write_json', 'read_json', 'import_modules', 'file_checksum',
+           'settle_folder', 'whole_folder', 'check_folder', 'Timing', 'time_calls', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,shutil,tempfile,threading,time
@@ -34,11 +34,13 @@ def check_int(
     maximum:int=None, # Largest allowed value; None for no limit
 )->int: # `value` as a plain int
     "Return `value` if it is an integer in range, else raise `ValueError`"
-    ok = type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
+    symbol = isinstance(value, torch.SymInt) # a size in a graph that is being exported
+    ok = symbol or type(value) is int or (isinstance(value, Integral)
+                                          and not isinstance(value, bool))
     if not ok or value<minimum or (maximum is not None and value>maximum):
         limit = '' if maximum is None else f' and at most {maximum}'
         raise ValueError(f'{name}={value!r}: expected an integer of at least {minimum}{limit}')
-    return int(value)
+    return value if symbol else int(value)
 
 # %% ../nbs/00_core.ipynb #cce7a724
 def check_choice(
@@ -152,6 +154,20 @@ def in_transform()->bool:
     "Is this call inside `torch.func`, or differentiated in forward mode?"
     if torch.compiler.is_compiling(): return False
     return bool(get_interpreter_stack()) or forward_ad._current_level>=0
+
+def open_size(
+    n, # Batch, length or number of something
+)->bool:
+    "Is a size left open, in a graph that is being exported?"
+    return _is_exporting() and isinstance(n, torch.SymInt)
+
+def count_pieces(
+    n:int, # Positions
+    size:int, # Positions in a piece
+)->int:
+    "How many pieces hold n positions"
+    # of an open number two more: an exporter would take a single piece for a special case
+    return n//size+2 if open_size(n) else -(-n//size)
 
 def ordinary_only()->bool:
     "Must a call be made of ordinary operations? While exporting, and inside a transform"

@@ -180,6 +180,7 @@ class TwoWayAttention(SlidingAttention):
 class BlockRecurrentAttention(TwoWayAttention):
     "The recurrent layer of the Block-Recurrent Transformer (Hutchins et al. 2022, section 3)"
     counts_padding = True
+    fixed_length = 'the states move on from block to block, and the exporter cannot loop over them'
     def __init__(self,
         d_model:int, # Width of input, output and states
         n_heads:int, # Number of heads
@@ -248,7 +249,7 @@ def remember(self:StateCell, c, projected=None)->StateMemory:
     "The memory of states c, which are projected if they are not yet"
     projected = projected or self.project(c)
     mark = None if torch.compiler.is_compiling() else self.weights_mark()
-    return StateMemory(projected.k, projected.v, torch.full((len(c),), mark or 0, device='cpu'))
+    return StateMemory(projected.k, projected.v, torch.full((c.shape[0],), mark or 0, device='cpu'))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1e5797b4
 @patch
@@ -304,7 +305,7 @@ def follow(self:BlockRecurrentAttention, state, dtype):
 def begin(self:BlockRecurrentAttention, k, v):
     "The state before the first position"
     past = self.nothing(k, v, self.window)
-    return BlockState(self.cell.initial.expand(len(k), -1, -1), past.k, past.v,
+    return BlockState(self.cell.initial.expand(k.shape[0], -1, -1), past.k, past.v,
                       None if self.empty=='zeros' else past.real)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #98cb82fb
@@ -313,11 +314,11 @@ def check(self:BlockRecurrentAttention, x, state, context):
     "Also refuse the state of another batch or another layer"
     AttentionLayer.check(self, x, state, context)
     if state is None: return
-    expected = len(x),len(self.cell.ids),self.d_model
+    expected = x.shape[0],len(self.cell.ids),self.d_model
     if tuple(state.c.shape)!=expected:
         raise ValueError(f'the state has vectors of shape {tuple(state.c.shape)}: expected '
                          f'{expected}; start without a state, or select rows of it')
-    check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))
+    check_block_keys(state, self.window, (x.shape[0],self.n_heads,self.d_head))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #369bc873
 @patch
@@ -359,7 +360,7 @@ def remember(self:BlockRecurrentAttention,
 )->BlockState:
     "The state with keys and values of its vectors in `memory`"
     if state is None:
-        none = x.new_zeros(len(x), self.n_heads, 0, self.d_head)
+        none = x.new_zeros(x.shape[0], self.n_heads, 0, self.d_head)
         state = self.begin(none, none)
     return (state if self.cell.usable(state.memory)
             else state._replace(memory=self.cell.remember(state.c)))

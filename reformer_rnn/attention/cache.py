@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch.overrides import handle_torch_function,has_torch_function
 
-from ..core import autocast_dtype,in_transform
+from ..core import autocast_dtype,in_transform,open_size
 
 # %% ../../nbs/10_attention/22_cache.ipynb #31428bcb
 class Room(NamedTuple):
@@ -95,6 +95,7 @@ def last_positions(
 )->torch.Tensor: # `x` itself if it is not longer
     "The last n positions, without holding much more memory than they need"
     if has_torch_function((x,)): return handle_torch_function(last_positions, (x,), x, n, dim)
+    if open_size(x.shape[dim]): return _last_of_open(x, n, dim)
     start = x.shape[dim]-n
     if start<=0: return x
     room = take_room(x)
@@ -104,6 +105,12 @@ def last_positions(
     return out
 
 # %% ../../nbs/10_attention/22_cache.ipynb #af220104
+def _last_of_open(x, n, dim):
+    "The last n positions where it is open how many there are"
+    m = x.shape[dim]
+    kept = torch.arange(torch.sym_min(m, n), device=x.device)+torch.sym_max(m-n, 0)
+    return x.index_select(dim, kept)
+
 class Mark(NamedTuple):
     "Weights, and in which condition they are"
     weights:tuple # The tensors themselves: no other tensor takes their place in memory

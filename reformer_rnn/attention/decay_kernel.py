@@ -13,7 +13,7 @@ import torch
 from fastcore.basics import patch
 from torch.utils.checkpoint import checkpoint
 
-from ..core import ordinary_only
+from ..core import open_size,ordinary_only
 from .linear import Buffers,cut_tile,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #0d26f2d5
@@ -29,6 +29,9 @@ def over_chunks(
     chunks = [into_chunks(o.flatten(0, 1), C) for o in xs]
     S = S.flatten(0, 1)
     outs = []
+    if open_size(n): # nobody can count them
+        out,S = f(*chunks, S)
+        return out.flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
     length = max(1, rows//max(1, b*h*C)) # chunks of a stretch; a batch may be empty
     def run(*stretch): return checkpoint(f, *stretch, use_reentrant=False, preserve_rng_state=False)
     if ordinary_only(): run = f
@@ -388,8 +391,9 @@ def attend_decaying(
 ): # `(out, S)`
     "The kernel, or what a compiler, an exporter and a transform can read"
     n = Q.shape[2]
+    if not open_size(n): C = min(C, n)
     if ordinary_only() or torch.compiler.is_compiling():
         if S is None: S = Q.new_zeros(*Q.shape[:2], Q.shape[-1], V.shape[-1])
-        return over_chunks(f, (Q,K,V,g), S, 1<<(min(C, n)-1).bit_length())
-    out,S = _Decay.apply(f, Q, K, V, g, S, min(C, n))
+        return over_chunks(f, (Q,K,V,g), S, 1<<(C-1).bit_length())
+    out,S = _Decay.apply(f, Q, K, V, g, S, C)
     return out.transpose(1,2),S

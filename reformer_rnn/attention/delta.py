@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 
 from ..core import (
-    check_int,check_mask,hide_padding,ordinary_only,values_known,without_autocast)
+    check_int,check_mask,hide_padding,open_size,ordinary_only,values_known,without_autocast)
 from .decay import (check_equal_lengths,decay_matrix,log_decays,
                                           start_state,sums_after)
 from .decay_kernel import gradient_like,may_divide,sum_ranges
@@ -302,8 +302,11 @@ def over_whole(
     "`delta_chunks` of a whole sequence, for autograd, for a compiler and for an exporter"
     (b,h,n,d),dv = xs[0].shape,xs[2].shape[-1]
     if S is None: S = xs[0].new_zeros(b, h, d, dv)
-    Q,K,V,beta,g = (None if x is None else into_chunks(x.flatten(0, 1), C) for x in xs)
-    out,S = delta_chunks(Q, K, V, beta, S.flatten(0, 1), g)
+    # of an open length nobody can count the chunks: it is a single one, which rounds more
+    def cut(x): return x.double().unsqueeze(1) if open_size(n) else into_chunks(x, C)
+    Q,K,V,beta,g = (None if x is None else cut(x.flatten(0, 1)) for x in xs)
+    out,last = delta_chunks(Q, K, V, beta, S.flatten(0, 1).to(Q.dtype), g)
+    out,S = out.to(S.dtype),last.to(S.dtype)
     return out.flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
 
 # %% ../../nbs/10_attention/15_delta.ipynb #db9627de
@@ -426,7 +429,7 @@ def delta_decays(
 )->torch.Tensor: # Logarithms, (b, h, n, 1), zero where the mask is False
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
-    if tuple(decay.shape) not in ((h,),(b,h,n)):
+    if tuple(decay.shape)!=((h,) if decay.ndim==1 else (b,h,n)):
         raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, or '
                          f'one a position, {(b,h,n)}')
     return log_decays(decay, shape, dtype, mask)
@@ -436,7 +439,7 @@ def _attend(Q, K, V, beta, g, S, C):
     n = K.shape[2]
     if n==0: return V,V.new_zeros(*K.shape[:2], K.shape[-1], V.shape[-1]) if S is None else S
     if n==1: return delta_step(Q, K, V, beta, S, g)
-    C = n if n<=C else C
+    if not open_size(n): C = min(n, C)
     if ordinary_only() or torch.compiler.is_compiling(): return over_whole((Q,K,V,beta,g), S, C)
     out,S = _Delta.apply(Q, K, V, beta, g, S, C)
     return out.transpose(1,2),S

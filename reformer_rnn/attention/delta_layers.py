@@ -124,7 +124,7 @@ def project(self:DeltaLayer, x):
 @patch
 def attend(self:DeltaLayer, qkv, beta, decay, gate, state, mask):
     "Call `delta_attention` behind the convolution"
-    check_mask(mask, (len(qkv),self.n_heads,qkv.shape[1],qkv.shape[1]), key_only=True)
+    check_mask(mask, (qkv.shape[0],self.n_heads,qkv.shape[1],qkv.shape[1]), key_only=True)
     S,inputs = self.parts(state)
     if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
     qkv = qkv.to(torch.promote_types(qkv.dtype, torch.float32))

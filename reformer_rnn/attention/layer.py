@@ -14,7 +14,7 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.attention import SDPBackend,sdpa_kernel
 
-from ..core import check_choice,check_int,hide_padding,in_transform,own_state
+from ..core import check_choice,check_int,hide_padding,in_transform,ordinary_only,own_state
 from ..pretrained import Pretrained
 
 # %% ../../nbs/10_attention/00_layer.ipynb #58c9af95
@@ -65,6 +65,7 @@ class AttentionLayer(Pretrained):
     counts_padding = False # a layer whose blocks are counted with the padding in them says so
     state_type = None # class of the states of a causal layer
     bounded = False # a layer whose state does not grow with the text says so
+    fixed_length = None # a layer whose graph can be exported for one length only says why
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads h
@@ -157,7 +158,7 @@ def check(self:AttentionLayer, x, state, context):
     if context is not None and state is not None:
         raise ValueError('a context and a state: the state is what was prepared from a context, '
                          'so give one of them')
-    if context is not None and len(context)!=len(x):
+    if context is not None and context.shape[0]!=x.shape[0]:
         raise ValueError(f'the context has {len(context)} rows, x has {len(x)}: expected one '
                          'context a row')
 
@@ -227,7 +228,10 @@ def sdpa(
     **kwargs, # `attn_mask`, `is_causal`, `scale`
 )->torch.Tensor: # (b, h, n, dv)
     "PyTorch's `scaled_dot_product_attention`, by its plain kernel inside a transform"
-    if not in_transform(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
+    if not ordinary_only(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
+    if not in_transform(): # in a graph, where a converter may choose another layout of the result
+        out = F.scaled_dot_product_attention(q, k, v, **kwargs)
+        return out.clone(memory_format=torch.contiguous_format)
     with sdpa_kernel(SDPBackend.MATH): return F.scaled_dot_product_attention(q, k, v, **kwargs)
 
 # %% ../../nbs/10_attention/00_layer.ipynb #bf1e36d9

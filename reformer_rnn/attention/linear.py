@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 
 from ..core import (
-    cast_state,check_choice,check_int,check_mask,check_qkv,hide_padding,ordinary_only,
-    trusted,used_up,values_known,without_autocast)
+    cast_state,check_choice,check_int,check_mask,check_qkv,count_pieces,hide_padding,open_size,
+    ordinary_only,trusted,used_up,values_known,without_autocast)
 from ..pretrained import registries
 from .layer import QKVAttention,real_context,register_attention
 
@@ -68,17 +68,18 @@ def attend_chunks(
 # the last chunk
 ):
     "The formulas above, for all chunks at once"
-    before = [S]
-    for KV in (K.mT @ V).unbind(1): before.append(before[-1]+KV)
-    return (Q @ K.mT).tril() @ V + Q @ torch.stack(before[:-1], 1), before[-1]
+    states = torch.cat([S.unsqueeze(1),K.mT @ V], 1).cumsum(1)
+    return (Q @ K.mT).tril() @ V + Q @ states[:,:-1], states[:,-1]
 
 def into_chunks(
     x:torch.Tensor, # (b, n, d)
     C:int, # Positions in a chunk
 )->torch.Tensor: # (b, ceil(n/C), C, d), zeros at the end
     "Cut positions into chunks"
-    pad = -x.shape[1]%C
-    return (F.pad(x, (0,0,0,pad)) if pad else x).unflatten(1, (-1,C))
+    n = x.shape[1]
+    chunks = count_pieces(n, C)
+    pad = chunks*C-n
+    return (F.pad(x, (0,0,0,pad)) if open_size(n) or pad else x).unflatten(1, (chunks,C))
 
 # %% ../../nbs/10_attention/02_linear.ipynb #e41da2f9
 class Buffers(dict):
@@ -281,7 +282,7 @@ def chunked_linear_attention(
     "Causal linear attention, tile by tile and chunk by chunk"
     if feature_map not in _in_place: q,k,feature_map = feature_map(q),feature_map(k),_identity
     S = None if state is None else torch.cat([state.S,state.z.unsqueeze(-1)], -1)
-    C = q.shape[2] if q.shape[2]<=2*chunk_size else chunk_size
+    C = q.shape[2] if not open_size(q.shape[2]) and q.shape[2]<=2*chunk_size else chunk_size
     if ordinary_only(): out,S = attend_plainly(q, k, v, S, C, feature_map, positive)
     else:
         out,S = _CausalLinear.apply(q, k, v, S, C, feature_map, positive)

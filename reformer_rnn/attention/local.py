@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core import (
-    cast_state,check_int,check_mask,check_qkv,hide_padding,ordinary_only)
+    cast_state,check_int,check_mask,check_qkv,count_pieces,hide_padding,ordinary_only)
 from .cache import append_positions,last_positions
 from .layer import QKVAttention,register_attention,sdpa
 
@@ -154,7 +154,7 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     if allowed.requires_grad and real is None:
         out = (scaled(q, scale) @ k.transpose(-1,-2)).add(allowed).softmax(-1) @ v
     else: out = sdpa(q, k, v, attn_mask=allowed, scale=scale)
-    return out.unflatten(0, (b,(n+rows-1)//rows)).transpose(1, 2).flatten(2, 3)[:,:,:n]
+    return out.unflatten(0, (b,count_pieces(n, rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
 
 # %% ../../nbs/10_attention/04_local.ipynb #c9e65aea
 def attend_one(q, k, v, real, bias, first, scale):
@@ -175,8 +175,8 @@ def cut_tiles(q, k, v, real, size, causal):
     of keys before a tile's own"""
     n = q.shape[2]
     before = k.shape[2]-q.shape[2]
-    if n<=size and not ordinary_only(): return q,k,v,real,before
-    end = (size-n%size)%size # of no negative number: ONNX divides those otherwise
+    if not ordinary_only() and n<=size: return q,k,v,real,before
+    end = count_pieces(n, size)*size-n
     pad = (0,0,size-before,end if causal else end+size)
     k,v,real = (None if o is None else into_tiles(F.pad(o, pad), size, 2 if causal else 3)
                 for o in (k,v,real))

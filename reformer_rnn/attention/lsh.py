@@ -20,7 +20,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
                                discrete_choice,hide_padding,
-                               in_transform,ordinary_only,without_autocast)
+                               in_transform,open_size,ordinary_only,without_autocast)
 from .buckets import (
     attend_places,build_table,enter_positions,reachable)
 from .cache import append_positions,must_copy
@@ -113,7 +113,7 @@ def sort_positions(
     "Sort positions by bucket, and within a bucket by position, padding last"
     buckets = torch.where(real[:,None,None], buckets, _PADDING)
     positions = torch.arange(buckets.shape[-1], device=buckets.device)
-    order = (buckets*len(positions)+positions).argsort(-1)
+    order = (buckets*positions.shape[0]+positions).argsort(-1)
     place = torch.empty_like(order).scatter_(-1, order, positions.expand_as(order))
     return order,place,*(torch.searchsorted(buckets.gather(-1, order), buckets, right=right)
                          for right in (False,True))
@@ -529,7 +529,7 @@ def attend_self(
     q = torch.cat([state.k[:,:,:past],qk], 2) if past else qk
     rounds = sort_rounds(state.buckets, state.real, bucket_size, window, causal)
     options = (bucket_size,window,causal,scale)
-    if in_transform() or (ordinary_only() and torch.is_grad_enabled()):
+    if in_transform() or open_size(n) or (ordinary_only() and torch.is_grad_enabled()):
         out = attend_densely(q, state.k, state.v, rounds, scale)
     elif ordinary_only(): out,*_ = _attend(q, state.k, state.v, rounds, *options)
     else: out = _HashedAttention.apply(q, state.k, state.v, options, *rounds)
@@ -538,7 +538,7 @@ def attend_self(
 # %% ../../nbs/10_attention/03_lsh.ipynb #5568380b
 def attend_densely(q, k, v, rounds, scale):
     """The same with all n x n pairs, in ordinary operations: for `torch.func`, and for an export
-    with gradients"""
+    of any length or with gradients"""
     away = rounds.place.unsqueeze(-2)-rounds.middle.unsqueeze(-1)
     beyond = away.abs()-rounds.reach.unsqueeze(-1)
     itself = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)

@@ -137,6 +137,7 @@ class MemorizingAttention(SlidingAttention):
     2022; Hutchins et al. 2022, section 4)"""
     state_type = MemoryState
     counts_padding = True
+    fixed_length = 'the store is written block by block, and the exporter cannot loop over them'
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -214,11 +215,11 @@ def check(self:MemorizingAttention, x, state, context):
     "Also refuse the state of another batch or another layer"
     AttentionLayer.check(self, x, state, context)
     if state is None: return
-    expected = len(x),self.n_heads,self.size,self.d_head
+    expected = x.shape[0],self.n_heads,self.size,self.d_head
     if tuple(state.store.k.shape)!=expected:
         raise ValueError(f'the state has a store of shape {tuple(state.store.k.shape)}: expected '
                          f'{expected}; start without a state, or select rows of it')
-    check_block_keys(state, self.window, (len(x),self.n_heads,self.d_head))
+    check_block_keys(state, self.window, (x.shape[0],self.n_heads,self.d_head))
 
 @patch
 def restart(self:MemorizingAttention,

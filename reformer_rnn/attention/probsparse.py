@@ -143,6 +143,8 @@ class ProbSparseAttention(QKVAttention):
     """ProbSparse attention (Zhou et al. 2021), with recurrence if `heads` is given; otherwise the
     parameters are those of `SoftmaxAttention`"""
     recurrent = False # which queries attend depends on all of them
+    fixed_length = 'the length decides which keys are sampled and how many queries attend'
+    drawn = None # the last sample in evaluation
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -175,9 +177,13 @@ class ProbSparseAttention(QKVAttention):
 @patch
 def current_sample(self:ProbSparseAttention, n, device)->torch.Tensor: # (n, U)
     "A new sample in training, and always the same one for a length in evaluation"
-    generator = None if self.training else torch.Generator().manual_seed(self.seed
-            +_SEEDS*self.config['depth'])
-    return draw_sample(n, n, self.factor, generator, device)
+    if self.training: return draw_sample(n, n, self.factor, None, device)
+    if self.drawn is not None and len(self.drawn)==n and self.drawn.device==device:
+        return self.drawn
+    generator = torch.Generator().manual_seed(self.seed+_SEEDS*self.config['depth'])
+    sample = draw_sample(n, n, self.factor, generator, device)
+    if not torch.compiler.is_compiling(): self.drawn = sample
+    return sample
 
 @patch
 def attend(self:ProbSparseAttention, q, k, v, state, mask):
@@ -195,4 +201,4 @@ def attend(self:ProbSparseAttention, q, k, v, state, mask):
     if self.rem is not None:
         recurrent,_ = self.rem(v[:,:len(self.rem.heads)], causal=self.causal)
         out = blend_rows(out, recurrent, self.mu, index if self.rem_rows=='selected' else None)
-    return out,ReadOnce(index.new_full((len(q),), q.shape[2])) if self.causal else None
+    return out,ReadOnce(index.new_full((q.shape[0],), q.shape[2])) if self.causal else None

@@ -17,7 +17,7 @@ from torch import nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (
-    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state)
+    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size)
 from .cache import append_positions,last_positions,weights_mark
 from .layer import QKVAttention,register_attention,sdpa,split_heads
 from .rsa import blend,new_matrices
@@ -90,7 +90,9 @@ def relative_attention(
 # %% ../../nbs/10_attention/09_relative.ipynb #71cf93c7
 def _near_pairs(q, k, allowed, window):
     "Leave of the allowed pairs those at distances below `window`"
-    if window is None or check_int('window', window)>=k.shape[2]: return allowed
+    if window is None: return allowed
+    check_int('window', window)
+    if not open_size(k.shape[2]) and window>=k.shape[2]: return allowed
     n,m = q.shape[2],k.shape[2]
     near = torch.ones(n, m, dtype=torch.bool, device=q.device).triu(m-n-window+1)
     return near if allowed is None else allowed&near
@@ -196,10 +198,11 @@ def codes(self:RelativeAttention,
 @patch
 def new_codes(self:RelativeAttention, m, like):
     "The same, computed"
-    n = m if self.clamp_len is None else min(m, self.clamp_len+1)
+    n = m
+    if self.clamp_len is not None: n = self.clamp_len+1 if open_size(m) else min(m, self.clamp_len+1)
     R = distance_codes(n, self.d_model, like.dtype, like.device)
     r = split_heads(self.to_r(self.dropout(R))[None], self.n_heads)[0]
-    return r if n==m else r[:,torch.arange(m, device=like.device).clamp(max=n-1)]
+    return r if n is m else r[:,torch.arange(m, device=like.device).clamp(max=n-1)]
 
 @patch
 def mix(self:RelativeAttention, q, k, v, mask):
@@ -266,7 +269,7 @@ def check_memory(self:RelativeAttention, state, x):
     "Refuse the memory of another batch, width or length"
     if state is None: return
     (b,p,d) = state.x.shape
-    if (b,d)!=(len(x),self.d_model):
+    if (b,d)!=(x.shape[0],self.d_model):
         raise ValueError(f'the memory belongs to {b} sequences of width {d}, x to {len(x)} of '
                          f'width {self.d_model}: start without a state, or select rows of it')
     if p>self.mem_len:

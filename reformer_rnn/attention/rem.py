@@ -92,10 +92,11 @@ def _rem_lags(n, m=None)->torch.Tensor: # Integers (..., n, m)
         raise ValueError(f'the keys have times of shape {tuple(keys.shape)}: expected (m,); where '
                          'the queries have times (..., n), give those of the keys as m')
     if isinstance(n, torch.Tensor): return _times('n', n).unsqueeze(-1)-keys.to(n.device)
-    if check_int('n', n, minimum=0)>len(keys):
-        raise ValueError(f'{n} queries over {len(keys)} keys: the queries are the last of the '
+    m = keys.shape[0]
+    if check_int('n', n, minimum=0)>m:
+        raise ValueError(f'{n} queries over {m} keys: the queries are the last of the '
                          'keys\' positions; for others give their times')
-    return keys[len(keys)-n:].unsqueeze(-1)-keys
+    return keys[m-n:].unsqueeze(-1)-keys
 
 def _times(name, o)->torch.Tensor:
     "Times, or those of so many positions"
@@ -258,7 +259,7 @@ def _mix_truncated(
     blocks = -(-n//(K*d))
     # (b*blocks, h, K*d, w)
     own = F.pad(v, (0,0,0,blocks*K*d-n)).unflatten(2, (blocks,K*d)).transpose(1,2).flatten(0, 1)
-    near = _mix_chunks(own, rho, readout, d, C, True, v.new_zeros(len(own), *rho.shape, d, w))[0]
+    near = _mix_chunks(own, rho, readout, d, C, True, v.new_zeros(own.shape[0], *rho.shape, d, w))[0]
     out = near.view(b, blocks, h, K*d, w)
     if blocks>1:
         powers = _complex_powers(rho, K)
@@ -348,7 +349,7 @@ def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries,
     mask = check_mask(mask, (*v.shape[:3],v.shape[2]), key_only=True)
     with without_autocast(v):
         x = v.to(torch.promote_types(v.dtype, torch.float32))
-        z = _start_sums(state, (len(x),*rho.shape,dilation,x.shape[-1]), x)
+        z = _start_sums(state, (x.shape[0],*rho.shape,dilation,x.shape[-1]), x)
         if x.shape[2]==0: return v,z if causal and truncate is None else None
         if truncate is not None:
             mix = lambda o,r: (_mix_truncated(o, rho, r, dilation, C, causal,

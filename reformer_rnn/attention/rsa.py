@@ -15,7 +15,7 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int,check_mask,hide_padding
+from ..core import check_choice,check_int,check_mask,hide_padding,open_size
 from .layer import QKVAttention,register_attention
 from .rem import (
     check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix,rem_mix)
@@ -158,6 +158,8 @@ def forward(self:REM,
     if state is not None and len(state)!=len(self.runs):
         raise ValueError(f'the state has {len(state)} sums: expected {len(self.runs)}, one for '
                          'each run of heads with the same dilation; it comes from other heads')
+    if open_size(v.shape[2]) and state is None and mask is None: # of any length, which no chunks cut
+        return self.matrix(queries or v.shape[2], v.shape[2], causal).to(v.dtype) @ v,None
     decay,theta = self.eigenvalues()
     outs,states = [],[]
     for (part,names,d),z in zip(self.runs, state or [None]*len(self.runs)):

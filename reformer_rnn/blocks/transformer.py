@@ -13,7 +13,7 @@ import torch
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_choice,check_int
+from ..core import check_choice,check_int,open_size
 from ..attention.layer import AttentionLayer
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #0bea39f8
@@ -56,7 +56,7 @@ class Step(NamedTuple):
 
     def __call__(self, x, state=None, **kwargs):
         "Run the step, piece by piece"
-        if self.chunks==1: return self.f(x, state, **kwargs)
+        if self.chunks==1 or open_size(x.shape[1]): return self.f(x, state, **kwargs)
         return torch.cat([self.f(o, None, **kwargs)[0] for o in x.chunk(self.chunks, 1)], 1),None
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #6e994622

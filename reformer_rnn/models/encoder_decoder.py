@@ -194,7 +194,7 @@ def step(self:EncoderDecoder,
     state:DecoderState, # From `encode` or an earlier step
 ): # `(logits, state)`: logits are (b, n, tgt_vocab_sz)
     "Read target tokens, continuing from `state`"
-    if len(state.position)!=len(tgt):
+    if state.position.shape[0]!=tgt.shape[0]:
         raise ValueError(f'the state belongs to {len(state.position)} sequences, tgt to '
                          f'{len(tgt)}: encode the sources of these targets, or select rows of the '
                          'state')

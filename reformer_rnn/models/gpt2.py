@@ -247,6 +247,7 @@ class RecurrentGPT2(Generating, Pretrained):
     one_length = True # windows end after so many tokens
     branches = False # the base extends its cache in place
     own_tokens = True # what they mean is decided; see `adopt_vocab`
+    fixed_length = 'it reads one window after the other, and the exporter cannot loop over them'
     def __init__(self,
         base, # `GPT2LMHeadModel`; it is used, not copied
         kind:str='kv', # A key of `retrofits`: 'kv', 'rmt', 'glr', or the controls 'lora' and 'none'
@@ -370,7 +371,7 @@ def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
         if low<0 or high>=self.vocab_sz:
             raise ValueError(f'ids lie between {int(low)} and {int(high)}: expected 0 to '
                              f'{self.vocab_sz-1}')
-    self.rec.check(state, len(ids))
+    self.rec.check(state, ids.shape[0])
     if reset is not None: check_rows(reset, len(ids))
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=ids.shape):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected '

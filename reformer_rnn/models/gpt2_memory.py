@@ -100,7 +100,7 @@ def check(self:Retrofit,
     if type(state) is not self.State:
         raise ValueError(f'the state is a {type(state).__name__}: expected a '
                          f'{self.State.__name__}, which a model of the same kind has returned')
-    if len(state.known)!=b:
+    if state.known.shape[0]!=b:
         raise ValueError(f'the state belongs to {len(state.known)} sequences, ids to {b}: reset '
                          'the model, or select rows of the state')
     expected = b,*self.memory_shape
@@ -144,7 +144,7 @@ def after_out(self:Retrofit, ctx, i, out):
 @patch
 def remember(self:Retrofit, ctx, output):
     "The memory for the next window, (b, ...)"
-    return output.last_hidden_state.new_zeros(len(output.last_hidden_state), 0)
+    return output.last_hidden_state.new_zeros(output.last_hidden_state.shape[0], 0)
 
 @patch
 def inside(self:Retrofit, ctx, state):
@@ -157,7 +157,7 @@ def next_state(self:Retrofit, ctx, output):
     "The state for the next window; a row that was nothing but padding keeps the one it had"
     memory = self.remember(ctx, output)
     if ctx.lengths is None:
-        return self.State(memory, torch.ones(len(memory), dtype=torch.bool, device=memory.device))
+        return self.State(memory, torch.ones(memory.shape[0], dtype=torch.bool, device=memory.device))
     read = ctx.lengths>0
     if ctx.state is None: return self.State(memory.masked_fill(by_row(~read, memory), 0), read)
     return self.State(torch.where(by_row(read, memory), memory, ctx.state.memory),
@@ -258,7 +258,7 @@ def after_out(self:GatedRecurrence, ctx, i, out):
     "Add what the recurrence has to say"
     j = self.layers[i]
     x = ctx.kept.pop(i).to(self.read[0].weight.dtype)
-    s = (x.new_zeros(len(x), self.write[j].out_features) if ctx.state is None
+    s = (x.new_zeros(x.shape[0], self.write[j].out_features) if ctx.state is None
          else ctx.state.memory[:,j])
     s = self.states(j, x, s)
     ctx.new[j] = s[:,-1] if ctx.lengths is None else s[torch.arange(len(s), device=s.device),
@@ -275,7 +275,7 @@ def remember(self:GatedRecurrence, ctx, output):
 def inside(self:GatedRecurrence, ctx, state):
     "The sums go on inside a window too"
     memory = self.remember(ctx, None)
-    return SumsState(memory, torch.ones(len(memory), dtype=torch.bool, device=memory.device))
+    return SumsState(memory, torch.ones(memory.shape[0], dtype=torch.bool, device=memory.device))
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #fa12364b
 def pool_matrix(

@@ -298,9 +298,9 @@ def check(self:Informer, x, x_time, y_in, y_time):
     rows = self.label_len+self.horizon
     for name,o,n,c in (('x',x,self.seq_len,self.c_in), ('x_time',x_time,self.seq_len,self.n_time),
                        ('y_in',y_in,rows,self.c_in), ('y_time',y_time,rows,self.n_time)):
-        if o is None or tuple(o.shape)!=(len(x),n,c):
+        if o is None or tuple(o.shape)!=(x.shape[0],n,c):
             raise ValueError(f'{name} has shape {None if o is None else tuple(o.shape)}: expected '
-                             f'{(len(x),n,c)}, (batch, rows, columns)')
+                             f'{(x.shape[0],n,c)}, (batch, rows, columns)')
     if not values_known(x, y_in): return
     if not x.isfinite().all():
         b,i,c = (~x.isfinite()).nonzero()[0].tolist()

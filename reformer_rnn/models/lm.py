@@ -149,7 +149,7 @@ def read(self:LM,
     x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
     x = self.norm(x)
     if not keep_state: return x,None
-    if position is None: position = ids.new_zeros(len(ids))
+    if position is None: position = ids.new_zeros(ids.shape[0])
     seen = ids.shape[1] if mask is None else mask.sum(1).to(ids.dtype)
     return x,LMState(position+seen, states)
 
