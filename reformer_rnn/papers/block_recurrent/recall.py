@@ -219,13 +219,12 @@ def train_recall(cfg:RecallConfig, attention:str, seed:int)->dict:
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #666ef4b4
 def check_recall(cfg:RecallConfig):
-    "Refuse lengths within the reach of the windows, unless the windows alone are examined"
-    lengths = *cfg.lengths,*cfg.unseen
-    for n in lengths:
-        if n-2>cfg.reach or set(cfg.attention)=={'slide'}: continue
-        raise ValueError(f'length {n}: expected more than {cfg.reach+2}, because the windows reach '
-                         f'{cfg.reach} positions back, where the value stands')
-    print(f'Recall over up to {max(lengths)} tokens with a receptive field of {cfg.reach}')
+    "Refuse lengths that are all within the reach of the windows, if states are examined"
+    longest = max((*cfg.lengths,*cfg.unseen))
+    if longest-2<=cfg.reach and set(cfg.attention)!={'slide'}:
+        raise ValueError(f'length {longest}: expected one of more than {cfg.reach+2}, because the '
+                         f'windows reach {cfg.reach} positions back, where the value stands')
+    print(f'Recall over up to {longest} tokens with a receptive field of {cfg.reach}')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #10570a01
 def accuracy_columns(
