@@ -28,6 +28,7 @@ from ..models.transformer_xl import TransformerXL,rsa_xl_enwik8
 from ..training.callbacks import GateRecord
 from ..training.guards import WarnAtFloor
 from ..training.learner import evaluate_bits,lm_learner
+from ..training.metrics import BitsPerToken,MaskedAccuracy
 from ..runs.read import Runs,dashed
 from ..runs.train import (
     LongRun,Training,fit_recorded,language_model,under_attention)
@@ -207,7 +208,8 @@ def train_charlm(cfg:CharLMConfig, attention:str, seed:int)->dict:
     cbs = [WarnAtFloor(floor, 'a model that knows the frequencies')]
     gates = GateRecord()
     if whole and whole.matrices: cbs.append(gates)
-    learn = lm_learner(dls, model, carry=cfg.carry or bool(whole), cbs=cbs)
+    learn = lm_learner(dls, model, metrics=[BitsPerToken(),MaskedAccuracy()],
+                       carry=cfg.carry or bool(whole), cbs=cbs)
     record = fit_recorded(learn, cfg, 'charlm', attention, seed)
     if whole and whole.matrices: record['recurrence'] = gates.rows
     if cfg.test: record['bits_test'] = heldout_bits(cfg, model, attention, text.test)

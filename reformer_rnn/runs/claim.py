@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
-           'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'mean_of',
-           'difference', 'pooled', 'named', 'check_definition', 'check_settings', 'check_pairs', 'same_fact',
+           'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
+           'mean_of', 'difference', 'pooled', 'named', 'check_definition', 'check_settings', 'check_pairs', 'same_fact',
            'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border',
            'effect_to_show', 'chance_of', 'holm', 'Claim', 'ledger_row', 'measured', 'finite', 'as_numbers',
            'as_judged', 'ours_text', 'effect_text', 'standing', 'number_of']
@@ -18,7 +18,7 @@ from math import inf,isclose,isfinite
 from pathlib import Path
 
 from .experiment import same_settings
-from .interval import Measured,detectable,over_seeds,p_value
+from .interval import SHARE,Measured,detectable,over_seeds,p_value,paired
 from .read import Runs,bounds_of
 
 # %% ../../nbs/60_runs/07_claim.ipynb #f8d72e02
@@ -51,6 +51,16 @@ class Results:
         return Runs([run for run in runs if '/' not in run['file']])
 
 # %% ../../nbs/60_runs/07_claim.ipynb #d0d66ba7
+def answers(
+    runs, # Records of one model
+)->int: # 0 if the records do not say it
+    "How many held-out sequences or texts are behind the accuracies of runs"
+    def held_out(run):
+        places = run,run.get('config', {})
+        found = [o[name] for o in places for name in ('n_test','n_valid') if name in o]
+        return found[0] if found else 0
+    return sum(map(held_out, runs))
+
 def mean_of(
     attention:str, # Name of the model
     path:str, # Of the number
@@ -59,7 +69,8 @@ def mean_of(
     def measure(runs):
         own = runs.of(attention)
         check_definition(own, path)
-        return over_seeds(own.by_seed(path).values(), bounds_of(path))
+        bounds = bounds_of(path)
+        return over_seeds(own.by_seed(path).values(), bounds, answers(own) if bounds==SHARE else 0)
     return measure
 
 # %% ../../nbs/60_runs/07_claim.ipynb #5dbdc702
@@ -75,7 +86,9 @@ def difference(
         check_definition(ours, path)
         check_definition(theirs, other_path or path)
         if ours and theirs: check_pairs(ours, theirs)
-        return ours.minus(theirs, path, other_path)
+        pair = ours.by_seed(path),theirs.by_seed(other_path or path)
+        both = [run for run in ours if run['seed'] in pair[1]]
+        return paired(*pair, answers(both) if bounds_of(path)==SHARE else 0)
     return measure
 
 # %% ../../nbs/60_runs/07_claim.ipynb #91060956

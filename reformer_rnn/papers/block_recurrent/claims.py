@@ -5,22 +5,25 @@
 # %% auto #0
 __all__ = ['FIRST', 'OTHER', 'BRT', 'ROOM', 'COLUMNS', 'text_hours', 'text_claims', 'memory', 'remembers', 'memory_claims',
            'timed', 'speed_claims', 'counts', 'size_claims', 'PAPER_SIZES', 'WORDS', 'TOKENS', 'PERPLEXITY', 'ablated',
-           'deep_gap', 'ablations', 'six_gates', 'untested', 'on_recall', 'open_claims', 'brt_claims', 'step_ratio',
-           'growth', 'paper_model', 'millions', 'parameter_ratio', 'operations', 'operation_ratio', 'recalled', 'bits',
-           'gap', 'gap_changes', 'changes', 'paper_gap', 'text_claim', 'step_claim', 'size_claim', 'perplexity_off']
+           'deep_gap', 'ablations', 'parts', 'solved', 'sooner', 'wrong_starts', 'part_claims', 'six_gates', 'untested',
+           'open_claims', 'brt_claims', 'step_ratio', 'growth', 'paper_model', 'millions', 'parameter_ratio',
+           'operations', 'operation_ratio', 'recalled', 'online', 'learns_later', 'lstm_behind', 'bits', 'gap',
+           'gap_changes', 'paper_gap', 'text_claim', 'step_claim', 'size_claim', 'perplexity_off']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #3d7acde4
 from functools import lru_cache,partial
+from itertools import chain
 
+import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from ...attention.block_recurrent import state_cells
+from ...attention.block_recurrent import state_cells,state_updates
 from ...models.block_recurrent import BlockRecurrentLM,block_recurrent_paper
 from .documents import PAPER_BITS
-from .speed import PAPER_TIMES,length_table
+from .speed import PAPER_TIMES
 from ...runs.claim import (
-    Claim,above_zero,at_least,at_most,below_zero,between,difference)
+    Claim,above_zero,answers,at_least,at_most,below_zero,between,difference,mean_of)
 from ...runs.interval import SHARE,counted,over_rounds,over_seeds,paired
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #48d08ae2
@@ -28,18 +31,26 @@ FIRST,OTHER = 'Rec:fixed:skip','Slide:13L' # The headline compares these two
 
 def step_ratio(row, other=OTHER):
     "Measure: time of a step divided by that of another row, round by round of all measurements"
-    def measure(runs):
+    def measure(*folders):
         ratios = []
-        for run in runs:
+        for run in chain(*folders):
             cpu = {step['row']: step['cpu'] for step in run['steps']}
             if {row,other}<=cpu.keys(): ratios += [a/b for a,b in zip(cpu[row], cpu[other])]
         return over_rounds(ratios)
     return measure
 
-def growth(kind):
-    "Measure: milliseconds per token at the worst length divided by those at the best"
-    place = f'{FIRST}, {kind}','largest/smallest'
-    return lambda runs: over_rounds(length_table(run).loc[place] for run in runs)
+def growth(part):
+    "Measure: time of a token at the worst length divided by that at the best, round by round"
+    def measure(runs):
+        ratios = []
+        for run in runs:
+            rows = [row for row in run[part] if row['row']==FIRST]
+            tokens = [row.get('steps', row['n']) for row in rows]
+            for seconds in zip(*(row['cpu'] for row in rows)):
+                each = [s/n for s,n in zip(seconds, tokens)]
+                ratios.append(max(each)/min(each))
+        return over_rounds(ratios)
+    return measure
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #22a16fc8
 @lru_cache(None)
@@ -73,7 +84,25 @@ def operation_ratio():
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c85649f1
 def recalled(*names, length='256'):
     "Measure: accuracy at a length, over all runs of some models"
-    return lambda runs: over_seeds(runs.of(*names).values(f'accuracy.{length}'), SHARE)
+    def measure(runs):
+        own = runs.of(*names)
+        return over_seeds(own.values(f'accuracy.{length}'), SHARE, answers(own))
+    return measure
+
+def online(runs, name):
+    "Seed -> bits an answer while it is trained; no sequence comes twice"
+    losses = runs.of(name).by_seed('steps.train_loss')
+    return {seed: float(np.mean(own)/np.log(2)) for seed,own in losses.items()}
+
+def learns_later(name, other):
+    "Measure: bits an answer in training, one model minus another"
+    return lambda runs: paired(online(runs, name), online(runs, other))
+
+def lstm_behind(runs):
+    "Bits an answer in training, LSTM gates minus fixed gates, pair by pair"
+    pairs = [paired(online(runs, f'lstm:{update}'), online(runs, f'fixed:{update}'))
+             for update in state_updates]
+    return over_seeds(x for pair in pairs for x in pair.runs)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c453624c
 def bits(runs, row):
@@ -89,10 +118,6 @@ def gap(runs):
 def gap_changes(small, usual):
     "Measure: the gap in one setting minus the gap in the usual one"
     return paired(gap(small), gap(usual))
-
-def changes(runs, usual):
-    "Measure: bits of the recurrent model in one setting minus those in the usual one"
-    return paired(bits(runs, FIRST), bits(usual, FIRST))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #dea30324
 BRT = 'Block-Recurrent paper'
@@ -191,10 +216,13 @@ memory_claims += [
         why='All is well above chance; whether it is as good as within the lengths is open.'),
     Claim(BRT, 'windows do not use their whole field', 'Section 3.1',
         'Sliding windows do not seem to use the whole of their receptive field W L', '',
-        hours=.2,
-        why='Distances within W L were not tried: all stored lengths are beyond.',
-        command='reformer_rnn recall --attention slide --lengths 16 24 32 --unseen 48 '
-                '--seeds 0 1 2 --results results/recall_within')]
+        region=at_most(.9, '{:.0%}'),
+        results='recall_within',
+        measure=recalled('slide', length='32'),
+        form='{:.1%}',
+        setting='recall over 30 of the W L = 32 positions, by sliding windows alone',
+        smaller='2 layers, one symbol',
+        notebook=f'{ROOM}/01_recall')]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c9c7dd99
 timed = partial(Claim, BRT, results='block_recurrent', form='{:.2f}',
@@ -242,12 +270,12 @@ speed_claims += [
 speed_claims += [
     timed('linear in the length', 'Abstract', 'Training time is linear in the length',
         'linear', 1., at_most(1.25),
-        measure=growth('training'),
-        setting='time a token, worst length over best, 512 to 4,096'),
+        measure=growth('lengths'),
+        setting='time a token, worst length over best, 512 to 4,096, round by round'),
     timed('generation in constant space and time', 'Section 2',
         'Generating a token takes the same time after any text', 'constant', 1., at_most(1.25),
-        measure=growth('generation'),
-        setting='time a token, worst length over best')]
+        measure=growth('tokens'),
+        setting='time a token, worst length over best, round by round')]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #e69ce10d
 counts = partial(Claim, BRT, form='{:.3f}', notebook=f'{ROOM}/09_claims',
@@ -318,11 +346,55 @@ ablations = [
         results='document_sizes/window-16/arxiv-math documents/arxiv-math',
         measure=gap_changes,
         setting='Rec:fixed:skip minus Slide:13L with windows of 16, minus the same with 64'),
-    ablated('fewer states are worse', 'Section 4.5', 'Fewer recurrent states reduce accuracy',
-        'worse', None, above_zero,
-        results='document_sizes/states-16/arxiv-math documents/arxiv-math',
-        measure=changes,
-        setting='16 states minus 64, window 64')]
+]
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #afc232e7
+parts = partial(Claim, BRT, results='recall_parts', notebook=f'{ROOM}/01_recall',
+                smaller='2 layers of width 64, one symbol over 64 tokens, 200 updates')
+solved = partial(parts, form='{:.1%}')
+sooner = partial(parts, form='{:+.2f} bits')
+wrong_starts = [f'{gate}:skip+{start}' for gate in ('fixed','lstm')
+                for start in ('closed','forgetting')]
+
+part_claims = [
+    parts('states need identities', 'Section 3.3',
+        'Without an identity of its own, every state computes the same', 'the same',
+        region=at_most(.01),
+        measure=mean_of('fixed:skip+no-ids','state_spread'), form='{:.2f}',
+        setting='variance between the trained states over their mean square'),
+    solved('a wrong start makes states ignored', 'Section 3.5',
+        'With badly initialised gates a model learns to ignore its states, and does not recover',
+        region=at_most(.2, '{:.0%}'), measure=recalled(*wrong_starts, length='64'),
+        setting='recall over 64 tokens, W L = 32; two bad starts of two gates; chance is 12.5 %',
+        why='At first a twentieth of a state is kept, or a hundredth of what is new let in.'),
+    solved('too many states are unstable', 'Section 4.5',
+        'Beyond some number, more states make training unstable',
+        region=at_most(.95, '{:.0%}'), measure=recalled('fixed:skip+128-states', length='64'),
+        setting='recall over 64 tokens with 128 states, for one symbol')]
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #0f83ecb7
+part_claims += [
+    sooner('fewer states are worse', 'Section 4.5', 'Fewer recurrent states reduce accuracy',
+        'worse', region=above_zero, measure=learns_later('fixed:skip+2-states','fixed:skip'),
+        setting='2 states minus 8',
+        why='One symbol needs little room. On text, a single pair of runs says nothing.'),
+    sooner('one recurrent layer is enough', 'Section 4.5',
+        'Two recurrent layers side by side are no better than one',
+        region=at_least(-.02), measure=learns_later('fixed:skip+two-layers','fixed:skip'),
+        setting='two recurrent layers minus one and a sliding window'),
+    sooner('a third gate does harm', 'Section 3.2',
+        'Attention to tokens and states one after the other needs a third gate, and is worse',
+        region=above_zero, measure=learns_later('fixed:dual+three-gates','fixed:dual'),
+        setting='three gates one after the other minus fixed:dual'),
+    sooner('normalised keys are stable', 'Section 3.3',
+        'Normalised queries and keys make training more stable',
+        region=above_zero, measure=learns_later('fixed:skip+no-norm','fixed:skip'),
+        setting='without normalisation minus with it'),
+    sooner('the LSTM gate lags behind everywhere', 'Section 4.3',
+        'In all experiments the LSTM gate is behind the fixed gate',
+        region=above_zero, results='recall', measure=lstm_behind,
+        setting='lstm minus fixed, skip, single and dual',
+        smaller='recall of one symbol over up to 256 tokens instead of texts')]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #03224ed0
 six_gates = ('reformer_rnn doclm pg19 --attention Rec:fixed:skip Rec:fixed:single '
@@ -331,11 +403,7 @@ six_gates = ('reformer_rnn doclm pg19 --attention Rec:fixed:skip Rec:fixed:singl
 untested = partial(Claim, BRT, why='No such models were trained.')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #2d26f84e
-on_recall = 'reformer_rnn recall --attention fixed:skip --seeds 0 1 2 3 4'
 open_claims = [
-    untested('too many states are unstable', 'Section 4.5',
-        'Beyond some number, more states make training unstable', hours=1.,
-        command=f'{on_recall} --n-states 128 --results results/recall_states'),
     untested('fixed:skip is the best of six', 'Section 4.3',
         'Of all gates and configurations, fixed:skip is the best on all data', '0.952 (PG19)',
         hours=2.5, command=six_gates),
@@ -345,25 +413,13 @@ open_claims = [
     untested('gates of an LSTM have no clear winner', 'Section 4.3',
         'On PG19 and GitHub lstm:single is the best of the three and lstm:dual the worst, on arXiv '
         'the reverse', '', hours=5., command=six_gates),
-    untested('the LSTM gate lags behind everywhere', 'Section 4.3',
-        'In all experiments the LSTM gate is behind the fixed gate', '', hours=5.,
-        command=six_gates),
 ]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #1856652a
 open_claims += [
-    untested('one recurrent layer is enough', 'Section 4.5',
-        'Two recurrent layers side by side are no better than one', hours=1.5,
-        why='The experiments here take one recurrent layer.'),
     untested('layers 4 and 10 are one layer more', 'Section 4.5',
         'Recurrence in layers 4 and 10 helps as much as a layer without recurrence', hours=1.5,
         why='The experiments here take one recurrent layer.'),
-    untested('a third gate does harm', 'Section 3.2',
-        'Attention to tokens and states one after the other needs a third gate, and is worse',
-        hours=1., why='No such cell is written.'),
-    untested('normalised keys are stable', 'Section 3.3',
-        'Normalised queries and keys make training more stable', hours=.5,
-        why='Here they are always normalised in this model.'),
 ]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #859d03e9
@@ -374,12 +430,6 @@ open_claims += [
     untested('a million steps change no ranking', 'Section 4',
         'Trained for a million steps models improve, and their order does not change',
         '0.910 (PG19)', needs='a GPU', why='A million steps of 150 million parameters.'),
-    untested('states need identities', 'Section 3.3',
-        'Without an identity of its own, every state computes the same',
-        hours=.5, why='The layer here always has them; no model without was trained.'),
-    untested('a wrong start makes states ignored', 'Section 3.5',
-        'With badly initialised gates a model learns to ignore its states, and does not recover',
-        hours=.5, why='The initial values here are those of the paper; no others were trained.'),
     untested('recurrence helps at scale', 'Table 2',
         'With 320 million parameters a recurrent model still needs fewer bits per token',
         '3.32 against 3.39', needs='a GPU',
@@ -389,4 +439,5 @@ open_claims += [
         '32.34 against 33.6', needs='a GPU', why='It is the same model of 320 million parameters.')]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c11f9c81
-brt_claims = text_claims+memory_claims+speed_claims+size_claims+ablations+open_claims
+brt_claims = (text_claims+memory_claims+speed_claims+size_claims+ablations+part_claims
+              +open_claims)

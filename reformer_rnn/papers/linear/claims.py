@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['LINEAR', 'PAPER', 'some', 'copying', 'linear_claims', 'timed', 'printed', 'julia', 'reason', 'crossed', 'on_paper',
-           'memory', 'unrun', 'quality', 'speed', 'DELTA', 'tracking', 'parity', 'chance', 'kernel', 'time_ratio',
-           'crossing', 'drawing', 'slower_to_99', 'loss_spread', 'memory_growth', 'unstable', 'slower_at',
+           'memory', 'unrun', 'quality', 'speed', 'larger', 'DELTA', 'tracking', 'parity', 'chance', 'kernel',
+           'time_ratio', 'crossing', 'drawing', 'slower_to_99', 'loss_spread', 'memory_growth', 'unstable', 'slower_at',
            'printed_crossover', 'printed_doubling', 'speed_rows', 'both_passes', 'solved', 'old_states']
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #0c25440d
@@ -34,12 +34,14 @@ def crossing(what):
     "Measure: the length from which on linear attention is faster"
     return lambda runs: crossover_interval(runs[0], what)
 
-def drawing(over, batch, length=784):
+def drawing(over, batch, other_batch=None, length=784):
     "Measure: images a second of linear attention with a state, divided by those of softmax"
     def measure(runs):
-        rows = [row for row in runs[0]['rows'] if (row['length'],row['batch'])==(length,batch)]
-        found = {(row['attention'],row['form']): rates(row) for row in rows}
-        return over_rounds(a/b for a,b in zip(found['linear','state'], found['softmax',over]))
+        rows = [row for row in runs[0]['rows'] if row['length']==length]
+        found = {(row['attention'],row['form'],row['batch']): rates(row) for row in rows}
+        ours = found['linear','state',batch]
+        theirs = found['softmax',over,other_batch or batch]
+        return over_rounds(a/b for a,b in zip(ours, theirs))
     return measure
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #b603afc7
@@ -86,9 +88,11 @@ linear_claims = [
             setting='accuracy after training, five seeds'),
     copying('linear attention does not converge', 'Do and Bergner 2022, result 1',
             'Linear transformers do not converge stably within 3,000 steps',
-            'losses of 0 to 70', None, some,
+            'losses of 0 to 70', None, at_least(.5, '{:.0%}'),
             measure=unstable('linear'), form='{:.0%}', setting='share of seeds below 99 %',
-            why='The replication prints a feature map whose branches are swapped.'),
+            why='It is said of these models, and not of a few runs in a hundred: so at least half '
+                'of the seeds count as true. The replication prints a feature map whose branches '
+                'are swapped.'),
     copying('nor does softmax always', 'Section 3.5',
             'Softmax does not always converge within 3,000 steps either', 'not always', None, some,
             measure=unstable('softmax'), form='{:.0%}', setting='share of seeds below 99 %'),
@@ -263,6 +267,7 @@ linear_claims += [
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #839f857b
 speed = partial(Claim, LINEAR, results='digits_speed', notebook='70_papers/20_linear/02_digits',
                 form='{:.1f} times')
+larger = partial(speed, results='digits_speed_3072', form='{:,.4g} times')
 linear_claims += [
     speed('317 times as many images', f'{PAPER}, table 1',
           'Linear attention draws 317 times as many MNIST images a second as softmax, '
@@ -283,11 +288,21 @@ linear_claims += [
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #3e977549
 linear_claims += [
-    Claim(LINEAR, '4,000 times faster on CIFAR-10', f'Section 1; {PAPER}, table 2',
-          'Images of 3,072 pixels are generated more than 4,000 times faster', '4,462',
-          hours=.5,
-          why='The factor is against softmax without a cache, at batches that need a GPU. Places '
-              'of one image can be timed in turn; that measurement is not written yet.'),
+    larger('4,000 times faster on CIFAR-10', f'Section 1; {PAPER}, table 2',
+           'Images of 3,072 pixels are generated more than 4,000 times faster', '4,462', 4462.,
+           near(4462., form='{:,.0f}'), measure=drawing('from scratch', 4, 1, 3072),
+           setting='four images at once over one with softmax, one CPU thread',
+           smaller='a CPU instead of a GPU',
+           why='The factor is against softmax that reads the whole image again for every pixel.'),
+    larger('192 times as fast on a CPU', f'{PAPER}, table 5',
+           'On a CPU, linear attention draws an image of 3,072 pixels 192 times as fast as softmax',
+           '191.8', 8651.4/45.1, near(8651.4/45.1), measure=drawing('from scratch', 1, 1, 3072),
+           setting='one image'),
+    larger('faster than a cache on large images', f'{PAPER}, table 5',
+           'On a CPU, linear attention draws an image of 3,072 pixels in less time than softmax '
+           'with a cache of keys and values',
+           '1.59', 71.9/45.1, at_least(1), measure=drawing('state', 1, 1, 3072),
+           setting='one image'),
     Claim(LINEAR, 'speech recognition', f'{PAPER}, table 3',
           'On WSJ linear attention is three times as fast in training as softmax, '
           'and errs more often',

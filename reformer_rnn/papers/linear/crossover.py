@@ -11,6 +11,7 @@ __all__ = ['VOCAB', 'crossover_experiment', 'CrossoverConfig', 'InPlaceSoftmax',
 import math
 from copy import deepcopy
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 import torch
@@ -203,9 +204,10 @@ def crossover_interval(
     linear = seconds_of(record, what, 'linear')
     other = seconds_of(record, what, softmax)
     def point(draw):
-        def medians(times): return {n: np.median(draw(o)) for n,o in times.items()}
+        def medians(times): return {n: median(draw(o)) for n,o in times.items()}
         return crossover(medians(linear), medians(other))
     rng = np.random.default_rng(seed)
-    drawn = [point(lambda o: rng.choice(o, len(o))) for _ in range(draws)]
+    def again(o): return [o[i] for i in rng.integers(len(o), size=len(o))]
+    drawn = [point(again) for _ in range(draws)]
     low,high = np.percentile(drawn, [2.5,97.5], method='nearest')
-    return Measured(point(np.array), low, high, len(next(iter(linear.values()))))
+    return Measured(point(list), low, high, len(next(iter(linear.values()))))

@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['digits_experiment', 'digits_speed_experiment', 'DigitsConfig', 'digits_model', 'image_bits', 'draw_pixels',
            'drawn_images', 'sample_images', 'complete_images', 'train_digits', 'digits_table', 'plot_bits',
-           'plot_drawings', 'DigitsSpeedConfig', 'drawing_calls', 'time_drawing', 'rates', 'speed_table']
+           'plot_drawings', 'DigitsSpeedConfig', 'drawing_calls', 'draw_on', 'bytes_of_state', 'time_drawing', 'rates',
+           'speed_table']
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #2f60b006
 import math
@@ -213,7 +214,8 @@ class DigitsSpeedConfig(Measurement):
     n_layers:int = 8 # Blocks
     n_heads:int = 8 # Heads
     bucket_size:int = 32 # Keys of its bucket that a position sees in each round of hashing
-    places:int = 8 # Places of an image at which drawing from scratch is timed
+    places:int = 8 # Places of an image at which drawing is timed
+    steps:int = 8 # Pixels that are drawn with a state at each of them
     rounds:int = 3 # Timed calls of each candidate, in turns; the median counts
     results:str = 'results/digits_speed' # Folder for the JSON file
 
@@ -227,14 +229,32 @@ def drawing_calls(
     "What is timed for one attention: drawing with a state, and from scratch"
     model = digits_model(cfg, attention, length).eval()
     places = min(cfg.places, length)
+    steps = max(1, min(cfg.steps, length//(2*places)))
+    # tokens up to the middle of equal parts
+    lengths = [1+min((2*i+1)*length//(2*places), length-steps) for i in range(places)]
+    known = [torch.zeros(batch, n, dtype=torch.long) for n in lengths]
+    with evaluating(model): states = [model.step(ids[:,1:])[1] for ids in known]
     def with_state():
-        return draw_pixels(model, torch.zeros(batch, 0, dtype=torch.long), length)[1]
+        for state in states: draw_on(model, state, steps)
     @torch.no_grad()
     def from_scratch():
-        for i in range(places): # tokens up to the middle of equal parts
-            known = torch.zeros(batch, 1+(2*i+1)*length//(2*places), dtype=torch.long)
-            sample_token(model(known)[:,-1,:LEVELS])
-    return {'state': (with_state, batch), 'from scratch': (from_scratch, batch*places/length)}
+        for ids in known: sample_token(model(ids)[:,-1,:LEVELS])
+    drawn = batch*places/length
+    return {'state': (with_state, drawn*steps), 'from scratch': (from_scratch, drawn)}
+
+def draw_on(model, state, steps):
+    "Draw so many pixels after a state"
+    ids = torch.zeros(len(state.position), 1, dtype=torch.long)
+    with evaluating(model):
+        for _ in range(steps):
+            logits,state = model.step(ids, state)
+            ids = sample_token(logits[:,-1,:LEVELS])
+
+def bytes_of_state(cfg, attention, length):
+    "Bytes of the state of one image after its last pixel"
+    model = digits_model(cfg, attention, length)
+    with evaluating(model): _,state = model.step(torch.zeros(1, length, dtype=torch.long))
+    return state_nbytes(state.layers)
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #e414690c
 def time_drawing(
@@ -243,13 +263,13 @@ def time_drawing(
     "Time drawing with and without a state"
     rows,calls,images = {},{},{}
     for attention,n,batch in product(cfg.attention, cfg.lengths, cfg.batches):
+        size = bytes_of_state(cfg, attention, n)
         for form,(call,drawn) in drawing_calls(cfg, attention, n, batch).items():
             key = attention,form,n,batch
             calls[key],images[key] = call,drawn
-            state = call() # this also warms up
             rows[key] = dict(attention=attention, form=form, length=n, batch=batch,
-                             state_bytes=state_nbytes(state.layers)/batch if state else None)
-    for key,seconds in in_turns(calls, cfg.rounds, warmup=0).items():
+                             state_bytes=size if form=='state' else None)
+    for key,seconds in in_turns(calls, cfg.rounds).items():
         rows[key]['images_per_second'] = [images[key]/s for s in seconds.cpu]
     return list(rows.values())
 

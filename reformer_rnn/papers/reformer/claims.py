@@ -15,7 +15,7 @@ import numpy as np
 
 from ...runs.claim import above_zero,at_least,at_most,below_zero,between
 from ...runs.claim import Claim,difference,mean_of,pooled
-from ...runs.interval import counted,over_medians,over_seeds,share_of
+from ...runs.interval import Measured,counted,over_medians,over_seeds,share_of
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #ed70a6dc
 def stuck(runs):
@@ -37,7 +37,12 @@ def sudden(attention):
         first = int(np.argmax(losses<.9))
         last = int(np.argmax(losses<.1))
         return (last-first+1)/len(losses)
-    return lambda runs: over_seeds(map(share, runs.of(attention)))
+    def measure(runs):
+        own = runs.of(attention)
+        found = over_seeds(map(share, own))
+        place = max(1/len(run['steps']['train_loss']) for run in own) # no finer than this
+        return Measured(found.value, found.low-place, found.high+place, found.n)
+    return measure
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #0f9e6c72
 def row(rows, **where):
