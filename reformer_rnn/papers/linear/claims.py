@@ -66,7 +66,7 @@ def memory_growth(name):
 
 def unstable(attention):
     "Measure: share of seeds that do not reach 99 %"
-    return lambda runs: share_of(not o['updates_to_99'] for o in runs if o['attention']==attention)
+    return lambda runs: share_of(not run['updates_to_99'] for run in runs.of(attention))
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #f19e4c17
 LINEAR = 'linear replication'

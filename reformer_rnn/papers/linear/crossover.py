@@ -203,7 +203,7 @@ def crossover_interval(
     linear = seconds_of(record, what, 'linear')
     other = seconds_of(record, what, softmax)
     def point(draw):
-        def medians(times): return {n: np.median(draw(o)) for n,o in times.items()}
+        def medians(times): return {n: np.median(draw(each)) for n,each in times.items()}
         return crossover(medians(linear), medians(other))
     rng = np.random.default_rng(seed)
     drawn = [point(lambda o: rng.choice(o, len(o))) for _ in range(draws)]
