@@ -152,7 +152,7 @@ class GeneratedDL(Shown, TfmdDL):
 
     def create_item(self, i):
         "Generate one item"
-        return tuple(o[0] for o in self.batch(self.dataset[i or 0], 1))
+        return tuple(x[0] for x in self.batch(self.dataset[i or 0], 1))
 
 # %% ../../nbs/40_data/01_copy.ipynb #582d0a0a
 @patch
@@ -175,7 +175,7 @@ def made_from(self:GeneratedDL,
     epoch,self.epoch = self.epoch,0
     first = self.batch(0, n)
     self.epoch = epoch
-    return *((o,getattr(self, o)) for o in self.settings),first
+    return *((name,getattr(self, name)) for name in self.settings),first
 
 # %% ../../nbs/40_data/01_copy.ipynb #06a61dfe
 class CopyDL(GeneratedDL):

@@ -89,7 +89,7 @@ def split_digits(
         for part,o in zip(parts, members.split([len(members)-n_valid-n_test,n_valid,n_test])):
             part.append(o)
     return Split(*(Digits(images[i], labels[i])
-                   for i in (torch.cat(o).sort().values for o in parts)))
+                   for i in (torch.cat(x).sort().values for x in parts)))
 
 # %% ../../nbs/40_data/04_digits.ipynb #559e3245
 START = LEVELS # Token before the first pixel

@@ -95,7 +95,7 @@ class Documents(Sequence):
         docs=(), # `Document`s
     ):
         self.docs = tuple(docs)
-        self.index = {o.name: i for i,o in enumerate(self.docs)} # Place of every name
+        self.index = {doc.name: i for i,doc in enumerate(self.docs)} # Place of every name
         if len(self.index)<len(self.docs):
             name = next(o.name for i,o in enumerate(self.docs) if self.index[o.name]!=i)
             raise ValueError(f'two documents are called {name!r}: every one needs a name of its '
@@ -115,15 +115,15 @@ class Documents(Sequence):
     @property
     def n_bytes(self)->int:
         "Bytes of all documents together"
-        return sum(o.n_bytes for o in self.docs)
+        return sum(doc.n_bytes for doc in self.docs)
 
 
 # %% ../../nbs/40_data/07_documents.ipynb #0ca7a58e
 @patch
 def frame(self:Documents)->pd.DataFrame:
     "A table with a line for each document"
-    return pd.DataFrame([dict(name=0, bytes=0) | o.metadata
-                         | dict(name=o.name, bytes=o.n_bytes) for o in self.docs])
+    return pd.DataFrame([dict(name=0, bytes=0) | doc.metadata
+                         | dict(name=doc.name, bytes=doc.n_bytes) for doc in self.docs])
 
 # %% ../../nbs/40_data/07_documents.ipynb #df424a68
 def random_order(n, seed, stream):
@@ -142,7 +142,7 @@ def parts(self:Documents)->Split: # `train`, `valid`, `test`
         if o.metadata.get('split') not in _SPLITS:
             raise ValueError(f"{o.name} has the split {o.metadata.get('split')!r}: expected one "
                              f"of {', '.join(_SPLITS)}. `split` draws one")
-    return Split(*(Documents(o for o in self.docs if _SPLITS[o.metadata['split']]==part)
+    return Split(*(Documents(doc for doc in self.docs if _SPLITS[doc.metadata['split']]==part)
                    for part in Split._fields))
 
 # %% ../../nbs/40_data/07_documents.ipynb #7ff74f9b
@@ -201,7 +201,7 @@ def read_folder(
     "Make a document of every file, or raise `FileNotFoundError` or `ValueError`"
     _check_options(invalid, empty, lazy)
     root = _find_folder(folder)
-    paths = sorted((o for o in root.glob(pattern) if o.is_file()),
+    paths = sorted((file for file in root.glob(pattern) if file.is_file()),
                    key=lambda o: o.relative_to(root).parts)
     if not paths: raise FileNotFoundError(f'{root} has no files {pattern}')
     docs = []
@@ -211,7 +211,7 @@ def read_folder(
                 else {})
         docs.append(_document(name.as_posix(), path.read_bytes(), meta, invalid, empty,
                               path if lazy else None))
-    return Documents(o for o in docs if o is not None)
+    return Documents(doc for doc in docs if doc is not None)
 
 # %% ../../nbs/40_data/07_documents.ipynb #3f296841
 # The published table has no header
@@ -265,17 +265,17 @@ def read_pg19(
                                 'titles and years')
     table = _pg19_table(path) if path.is_file() else {}
     docs = []
-    for o in read_folder(root, _split_pattern(root, split), invalid, empty, lazy):
-        key = Path(o.name).stem
+    for doc in read_folder(root, _split_pattern(root, split), invalid, empty, lazy):
+        key = Path(doc.name).stem
         known = table.get(key)
-        if 'split' not in o.metadata:
-            raise ValueError(f'{root/o.name}: expected the folders train, validation and test')
+        if 'split' not in doc.metadata:
+            raise ValueError(f'{root/doc.name}: expected the folders train, validation and test')
         if known is None and metadata:
-            raise ValueError(f'{path} has no row for {o.name}; metadata=False reads the book '
+            raise ValueError(f'{path} has no row for {doc.name}; metadata=False reads the book '
                              'without title and year')
-        if known and _SPLITS.get(known.get('split'), o.metadata['split'])!=o.metadata['split']:
-            raise ValueError(f"{path} has the split {known['split']!r} for {o.name}")
-        docs.append(Document(key, o.path or o.data, (known or {}) | o.metadata))
+        if known and _SPLITS.get(known.get('split'), doc.metadata['split'])!=doc.metadata['split']:
+            raise ValueError(f"{path} has the split {known['split']!r} for {doc.name}")
+        docs.append(Document(key, doc.path or doc.data, (known or {}) | doc.metadata))
     return Documents(sorted(docs, key=lambda o: (Split._fields.index(o.metadata['split']),
                                                  len(o.name),o.name)))
 
@@ -324,7 +324,7 @@ def read_jsonl(
             docs.append(_document(where if name is None else record[name], data, record, invalid,
                                   empty))
     if not docs: raise ValueError(f'{path} has no records')
-    return Documents(o for o in docs if o is not None)
+    return Documents(doc for doc in docs if doc is not None)
 
 # %% ../../nbs/40_data/07_documents.ipynb #696da81a
 _TITLE = re.compile(rb'^[^%\n]*\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}', re.M)
@@ -347,7 +347,7 @@ def _source_files(folder, suffix, exclude):
     for here,folders,files in os.walk(folder):
         folders[:] = sorted(o for o in folders if o not in exclude
                             and not o.startswith(('.','__pycache__')))
-        yield from (Path(here)/o for o in sorted(files) if o.endswith(suffix))
+        yield from (Path(here)/path for path in sorted(files) if path.endswith(suffix))
 
 def _package(name, paths, root, invalid):
     "One document of many files; None if nothing is left"
@@ -384,10 +384,10 @@ def read_packages(
         if o.is_dir():
             docs.append(_package(o.name, list(_source_files(o, suffix, exclude)), root, invalid))
         elif modules and o.name.endswith(suffix): docs.append(_package(o.name, [o], root, invalid))
-    docs = Documents(o for o in docs if o is not None)
+    docs = Documents(doc for doc in docs if doc is not None)
     if library:
         # the library of another version is another text
-        for o in docs: o.metadata['python'] = platform.python_version()
+        for doc in docs: doc.metadata['python'] = platform.python_version()
     if not docs:
         raise FileNotFoundError(f'{"the standard library of this Python" if library else root} '
                                 f'has no packages with files *{suffix}')
@@ -497,5 +497,5 @@ def train_bpe(
     trainer = t.trainers.BpeTrainer(vocab_size=vocab_sz,
                                     initial_alphabet=t.pre_tokenizers.ByteLevel.alphabet(),
                                     show_progress=False)
-    bpe.train_from_iterator((o.text for o in docs), trainer)
+    bpe.train_from_iterator((doc.text for doc in docs), trainer)
     return BPEVocab(bpe)

@@ -65,7 +65,7 @@ class Windows:
 def __getitem__(self:Windows, i):
     "Return one window, without a batch dimension"
     if not -len(self)<=i<len(self): raise IndexError(f'window {i} of {len(self)}')
-    return tuple(o[0] for o in self.batch([i]))
+    return tuple(x[0] for x in self.batch([i]))
 
 # %% ../../nbs/40_data/06_forecast.ipynb #91d8fdb7
 @patch(as_prop=True)
@@ -201,13 +201,13 @@ def evaluate_forecast(
 )->ForecastErrors: # `mse` and `mae` of standardised values, over all windows, steps and columns
     "Measure forecasts, or raise `ValueError` if they have the wrong shape or are not finite"
     modules = list(predict.modules()) if isinstance(predict, nn.Module) else []
-    modes = [o.training for o in modules]
-    device = next((o.device for m in modules[:1] for o in m.parameters()), 'cpu')
+    modes = [m.training for m in modules]
+    device = next((p.device for m in modules[:1] for p in m.parameters()), 'cpu')
     if modules: predict.eval()
     sums = torch.zeros(2, dtype=torch.float64)
     try:
         for i in range(0, len(windows), check_int('bs', bs)):
-            *xs,y = (o.to(device) for o in windows.batch(slice(i, i+bs)))
+            *xs,y = (x.to(device) for x in windows.batch(slice(i, i+bs)))
             forecast = predict(*xs)
             if forecast.shape!=y.shape:
                 raise ValueError(f'the forecast has shape {tuple(forecast.shape)}: expected '
@@ -337,7 +337,7 @@ def show_window(
     "Draw one window in units of the series"
     k = 0 if column is None else windows.columns.index(check_choice('column', column,
                                                                     windows.columns))
-    *xs,y = (o[None] for o in windows[i])
+    *xs,y = (x[None] for x in windows[i])
     i %= len(windows)
     scale = lambda o: windows.scaler.inverse(o[0].detach().cpu())[:,k]
     past = windows.dates[i:i+windows.seq_len]

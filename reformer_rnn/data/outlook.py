@@ -74,7 +74,7 @@ def check_table(
         raise ValueError(f'{name} is a {type(frame).__name__}: expected a DataFrame of pandas; '
                          '`pd.read_csv` makes one of a CSV file')
     wanted = [outlook.dates,*columns]
-    missing = [str(o) for o in wanted if o not in frame]
+    missing = [str(column) for column in wanted if column not in frame]
     if missing:
         raise ValueError(f'{name} has no {", ".join(missing)}, and the model was trained with '
                          f'{", ".join(map(str, wanted))}; it has '
@@ -156,7 +156,7 @@ def forecast_inputs(
         times = torch.cat([times,known.float()], 1)
     zeros = x.new_zeros(outlook.horizon, n)
     parts = x,times[:outlook.seq_len],torch.cat([x[start:],zeros]),times[start:]
-    return tuple(o[None] for o in parts),later
+    return tuple(tensor[None] for tensor in parts),later
 
 # %% ../../nbs/40_data/13_outlook.ipynb #266ad31d
 @torch.no_grad()
@@ -177,8 +177,8 @@ def forecast_rows(
         raise ValueError(f'horizon={n}: the model was trained to forecast {outlook.horizon} rows; '
                          f'ask for at most {outlook.horizon}, or train with horizon={n}')
     xs,later = forecast_inputs(outlook, scaler, frame, future)
-    device = next((o.device for o in model.parameters()), 'cpu')
-    forecast = model(*(o.to(device) for o in xs))[0].double().cpu()
+    device = next((p.device for p in model.parameters()), 'cpu')
+    forecast = model(*(x.to(device) for x in xs))[0].double().cpu()
     found = {outlook.dates: later[:n]}
     ends = {'': torch.zeros_like(forecast)}
     if outlook.low is not None:
@@ -198,7 +198,7 @@ def draw_forecast(
 )->plt.Figure:
     "Draw past rows, forecast and band"
     dates = found.columns[0]
-    ends = tuple(f'{o}_{end}' for o in found.columns for end in ('low','high'))
+    ends = tuple(f'{col}_{end}' for col in found.columns for end in ('low','high'))
     columns = columns or [o for o in found.columns[1:] if o not in ends][:6]
     past = frame[-(rows or 3*len(found)):]
     fig,axes = plt.subplots(len(columns), 1, figsize=(7,2.1*len(columns)), sharex=True,

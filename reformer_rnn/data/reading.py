@@ -65,9 +65,9 @@ def check_lengths(
     lens:list, # Tokens of every document
 ):
     "Refuse a document of which nothing can be predicted, with `ValueError`"
-    for o,n in zip(dataset, lens):
+    for doc,n in zip(dataset, lens):
         if n<2:
-            raise ValueError(f'{o.name} has {n} token: expected at least 2, one to read and '
+            raise ValueError(f'{doc.name} has {n} token: expected at least 2, one to read and '
                              'one to predict; leave it out')
 
 # %% ../../nbs/40_data/08_reading.ipynb #6210c10c
@@ -98,7 +98,7 @@ class DocumentDL(Shown, TfmdDL):
         # next step; where the next iteration begins; the plan with its epoch and seed
         self._plan = None
         plain = isinstance(self.vocab, ByteVocab)
-        self.ids = None if plain else [self.vocab.encode(o) for o in dataset]
+        self.ids = None if plain else [self.vocab.encode(doc) for doc in dataset]
         # Tokens of every document
         self.lens = [o.n_bytes for o in dataset] if self.ids is None else [len(o) for o in self.ids]
         check_lengths(dataset, self.lens)
@@ -182,13 +182,13 @@ def create_batches(self:DocumentDL, samps):
 @patch
 def create_item(self:DocumentDL, i):
     "The first row of a step"
-    return tuple(o[0] for o in self.read_step(i or 0))
+    return tuple(x[0] for x in self.read_step(i or 0))
 
 @patch
 def one_batch(self:DocumentDL):
     "The next batch, without moving on"
     batch = self.read_step(self.start)
-    return batch if self.device is None else tuple(o.to(self.device) for o in batch)
+    return batch if self.device is None else tuple(x.to(self.device) for x in batch)
 
 @patch
 def new(self:DocumentDL, dataset=None, cls=None, **kwargs):
@@ -232,7 +232,7 @@ def show_rows(self:DocumentDL,
 @patch
 def fingerprint(self:DocumentDL)->str:
     "A checksum of the names and lengths of all documents, in their order"
-    what = [self.vocab_sz,[(o.name,n) for o,n in zip(self.dataset, self.lens)]]
+    what = [self.vocab_sz,[(doc.name,n) for doc,n in zip(self.dataset, self.lens)]]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
 
 @patch
@@ -291,10 +291,10 @@ def documents_dls(
     args = dict(seq_len=seq_len, vocab=as_vocab(vocab), resets=resets)
     dls = [DocumentDL(train, bs=bs, shuffle=True, seed=seed, **args),
            DocumentDL(valid, bs=bs if val_bs is None else val_bs, **args)]
-    for o in valid:
-        if o.name in train.index and train[o.name].data==o.data:
-            raise ValueError(f'{o.name} is a document of both train and valid: the model would be '
-                             'tested on what it was trained on')
+    for doc in valid:
+        if doc.name in train.index and train[doc.name].data==doc.data:
+            raise ValueError(f'{doc.name} is a document of both train and valid: the model would '
+                             'be tested on what it was trained on')
     return Loaders(*dls, device=default_device() if device is None else torch.device(device))
 
 # %% ../../nbs/40_data/08_reading.ipynb #5b7960df
@@ -363,4 +363,4 @@ Counts = namedtuple('Counts', 'documents tokens bytes words')
 def counts(self:DocumentDL)->Counts:
     "Count what is needed to convert bits per token; reads every document"
     return Counts(len(self.dataset), sum(self.lens), self.dataset.n_bytes,
-                  sum(o.n_words for o in self.dataset))
+                  sum(doc.n_words for doc in self.dataset))

@@ -103,8 +103,8 @@ def _read_numbers(frame, name):
     "The values of a table, (n, c), or `ValueError` that names the first one which is no number"
     # a date is no number
     plain = frame.apply(lambda o: o.astype(str) if o.dtype.kind in 'Mm' else o)
-    values = np.stack([pd.to_numeric(plain[o], errors='coerce').to_numpy(np.float64,
-            na_value=np.nan) for o in frame.columns], 1)
+    values = np.stack([pd.to_numeric(plain[column], errors='coerce').to_numpy(np.float64,
+            na_value=np.nan) for column in frame.columns], 1)
     wrong = ~np.isfinite(values)
     if wrong.any():
         i,k = np.argwhere(wrong)[0]
@@ -131,7 +131,7 @@ def frame_series(
     columns = [columns] if isinstance(columns,
                                       str) else list(frame.columns.drop(dates) if columns is None
                                                      else columns)
-    for o in columns: check_choice('column', o, list(frame.columns.drop(dates)))
+    for column in columns: check_choice('column', column, list(frame.columns.drop(dates)))
     if not columns or len(set(columns))<len(columns):
         raise ValueError(f'columns={columns}: expected at least one, and none twice')
     if len(frame)==0: raise ValueError(f'{name} has no rows')
@@ -202,8 +202,8 @@ def find_series(
 )->Path:
     "Look for the file of a named data set, or raise `FileNotFoundError`"
     paths = SERIES[check_choice('name', name, SERIES)].paths
-    for o in paths:
-        try: return find_file(o)
+    for path in paths:
+        try: return find_file(path)
         except FileNotFoundError: pass
     raise FileNotFoundError(f'{name}: there is no file {" or ".join(paths)}, neither here nor in '
                             'the folder that REFORMER_RNN_DATA may name')

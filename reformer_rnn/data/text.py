@@ -197,7 +197,7 @@ class ByteDL(Shown, LMDataLoader):
 
     def create_item(self, seq):
         "Return the input and target of one row of one batch"
-        return tuple(o.as_subclass(torch.Tensor).long() for o in super().create_item(seq))
+        return tuple(x.as_subclass(torch.Tensor).long() for x in super().create_item(seq))
 
     @property
     def n_targets(self)->int:

@@ -192,8 +192,8 @@ declared_candidates += (
 # %% ../../nbs/80_exam/01_candidates.ipynb #927cd858
 def all_candidates()->dict: # Name -> `Candidate`
     "Those that are declared, and every other registered layer that can be causal"
-    found = {o.name: o for o in declared_candidates}
-    specs = [spec for o in declared_candidates for spec in o.layers if isinstance(spec, tuple)]
+    found = {own.name: own for own in declared_candidates}
+    specs = [spec for own in declared_candidates for spec in own.layers if isinstance(spec, tuple)]
     inner = [options['layer'] for name,options in specs if name=='convolved']
     known = {name for name,_ in specs+inner}
     return found | {name: candidate(name, name) for name,cls in attention_layers.items()

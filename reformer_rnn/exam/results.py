@@ -170,15 +170,16 @@ def predictions_table(
 )->pd.DataFrame: # One row per prediction whose cell has been sat
     "What theory said, and what was found"
     rows = []
-    for o in predictions:
-        cell = cells.get((o.task,o.name))
+    for prediction in predictions:
+        cell = cells.get((prediction.task,prediction.name))
         if cell is None: continue
-        share = cell.accuracy(o.at)
-        rows.append(dict(task=o.task, candidate=o.name,
-                         at=f'{o.at} {exam_tasks[o.task].unit}',
-                         theory=f'{"right" if o.right else "not right"}: {o.why}',
+        share = cell.accuracy(prediction.at)
+        unit = exam_tasks[prediction.task].unit
+        rows.append(dict(task=prediction.task, candidate=prediction.name,
+                         at=f'{prediction.at} {unit}',
+                         theory=f'{"right" if prediction.right else "not right"}: {prediction.why}',
                          found='could not be run' if share is None else f'{share:.1%}',
-                         seeds=len(cell.runs), outcome=o.outcome(cell)))
+                         seeds=len(cell.runs), outcome=prediction.outcome(cell)))
     return pd.DataFrame(rows)
 
 # %% ../../nbs/80_exam/03_results.ipynb #bff02fb3

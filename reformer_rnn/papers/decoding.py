@@ -101,8 +101,8 @@ def limit_calls(
 )->dict: # Name -> function without arguments
     "What no model of these sizes can do without"
     model = decoding_model(cfg, 'softmax')
-    weights = [o.weight for o in model.modules() if isinstance(o, nn.Linear)]
-    rows = {o.shape[1]: torch.randn(batch, o.shape[1]) for o in weights}
+    weights = [module.weight for module in model.modules() if isinstance(module, nn.Linear)]
+    rows = {w.shape[1]: torch.randn(batch, w.shape[1]) for w in weights}
     heads = batch,cfg.n_heads
     d = cfg.d_model//cfg.n_heads
     q = torch.randn(*heads, 1, d)
@@ -110,7 +110,7 @@ def limit_calls(
     def read(attend):
         with torch.inference_mode():
             for _ in range(cfg.tokens):
-                for o in weights: F.linear(rows[o.shape[1]], o)
+                for w in weights: F.linear(rows[w.shape[1]], w)
                 for k,v in kv if attend else (): F.scaled_dot_product_attention(q, k, v)
     return {WEIGHTS: partial(read, False), KEYS: partial(read, True)}
 
@@ -146,7 +146,7 @@ def known_peers()->tuple:
 def a_token(rows, cfg):
     "Seconds of a token instead of those of a call"
     for row in rows:
-        for column in ('cpu','wall'): row[column] = [o/cfg.tokens for o in row[column]]
+        for column in ('cpu','wall'): row[column] = [s/cfg.tokens for s in row[column]]
         row['median'] /= cfg.tokens
         row['spread'] /= cfg.tokens
     return rows

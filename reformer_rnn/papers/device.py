@@ -104,7 +104,7 @@ def error_on(
     with torch.no_grad():
         with record_choices() as made: exact = first(module.double().cpu()(x))
         x = x.to(device, dtype) if x.is_floating_point() else x.to(device)
-        with repeat_choices([o.to(device) for o in made]):
+        with repeat_choices([choice.to(device) for choice in made]):
             found = first(module.to(device, dtype)(x))
         return ((found.cpu().double()-exact).abs().max()/exact.abs().max()).item()
 
@@ -160,7 +160,7 @@ def time_in_turns(cfg, make, names, rounds):
     for kind,dtype in DTYPES.items():
         calls = {name: make(cfg, name, dtype) for name in names}
         found = in_turns(calls, rounds, warmup=3, device=cfg.device)
-        rows += [dict(name=name, dtype=kind) | o.record for name,o in found.items()]
+        rows += [dict(name=name, dtype=kind) | seconds.record for name,seconds in found.items()]
     return rows
 
 def time_device_training(
@@ -204,7 +204,7 @@ def device_table(
 )->pd.DataFrame: # One row for each layer, model and kernel
     "Errors, milliseconds, and memory"
     def wide(part, column):
-        rows = [dict(name=o['name'], dtype=o['dtype'], value=column(o)) for o in run[part]]
+        rows = [dict(name=row['name'], dtype=row['dtype'], value=column(row)) for row in run[part]]
         return pd.DataFrame(rows).pivot(index='name', columns='dtype', values='value')[[*DTYPES]]
     # other programs take time on the wall's clock, and a GPU takes none of the processor's
     clock = 'cpu' if run['config']['device']=='cpu' else 'wall'
@@ -216,7 +216,7 @@ def device_table(
     if run['memory']:
         peaks = pd.DataFrame(run['memory']).set_index('name')['bytes']/2**20
         table['memory','MiB'] = peaks.map('{:,.0f}'.format)
-    names = dict.fromkeys(o['name'] for part in ('errors','training') for o in run[part])
+    names = dict.fromkeys(row['name'] for part in ('errors','training') for row in run[part])
     return table.reindex(list(names)).fillna('').rename_axis(index=None, columns=(None,None))
 
 # %% ../../nbs/70_papers/05_device.ipynb #ce00cdda

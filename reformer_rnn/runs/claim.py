@@ -42,7 +42,8 @@ class Results:
 
     def folder(self, name)->Path: # None if there is none
         "Where an experiment's records lie"
-        return next((o for o in sorted(self.root.glob(f'*/**/results/{name}')) if o.is_dir()), None)
+        found = sorted(self.root.glob(f'*/**/results/{name}'))
+        return next((path for path in found if path.is_dir()), None)
 
     def _runs(self, name):
         "Its records, without those of folders below; none if they are missing"

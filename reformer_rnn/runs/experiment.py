@@ -85,7 +85,7 @@ def declarations(
         call = getattr(node, 'value', None)
         if not isinstance(call, ast.Call) or getattr(call.func, 'id', '') not in KINDS: continue
         name,_,_,line = call.args
-        other = [ast.literal_eval(o.value) for o in call.keywords if o.arg=='known_as']
+        other = [ast.literal_eval(word.value) for word in call.keywords if word.arg=='known_as']
         found.append(((name.value,*sum(other, ())),node.targets[0].id,line.value))
     return found
 
@@ -111,7 +111,7 @@ def check_new(name, found, module):
 
 def commands()->dict: # Name -> line of help
     "The experiments of the package, as the shell knows them"
-    return {name: o.line for name,o in declared().items() if o.is_command}
+    return {name: known.line for name,known in declared().items() if known.is_command}
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #5118f99c
 def find_experiment(
@@ -127,13 +127,13 @@ def find_experiment(
 # %% ../../nbs/60_runs/03_experiment.ipynb #d190b34e
 def _notes(config):
     "Field -> comment; inherited fields have their comments where they are written"
-    classes = [o for o in reversed(config.__mro__) if is_dataclass(o)]
-    return {name: note for o in classes for name,note in docments(o).items() if note}
+    classes = [cls for cls in reversed(config.__mro__) if is_dataclass(cls)]
+    return {name: note for base in classes for name,note in docments(base).items() if note}
 
 def _last_fields(config):
     "Fields that a base class lists last, unless the class writes them anew"
-    bases = [o for o in config.__mro__ if vars(o).get('listed_last')]
-    common = {f.name for o in bases for f in fields(o)}
+    bases = [cls for cls in config.__mro__ if vars(cls).get('listed_last')]
+    common = {f.name for base in bases for f in fields(base)}
     own = {name for o in config.__mro__ if o not in bases
            for name in get_annotations(o) if bases and issubclass(o, bases[-1])}
     return common-own
@@ -234,7 +234,7 @@ def models_and_seeds(
     "Which models were trained with which seeds"
     if not all('attention' in run for run in runs):
         named = [run.get('config', {}).get('attention') for run in runs]
-        return [f'--attention {" ".join(o)}' if o else '' for o in named]
+        return [f'--attention {" ".join(names)}' if names else '' for names in named]
     seeds = {}
     for run in runs: seeds.setdefault(run['attention'], []).append(run['seed'])
     models = {}

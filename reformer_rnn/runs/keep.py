@@ -57,9 +57,9 @@ def settings_of(
     "The settings of a run, under the names of today"
     settings = find_experiment(record['experiment']).settings
     known = {f.name: f for f in fields(settings)}
-    given = {name: o for name,o in todays_names(record['config'], settings).items()
+    given = {name: value for name,value in todays_names(record['config'], settings).items()
              if name in known}
-    return settings(**{name: tuple(o) if isinstance(o, list) else o for name,o in given.items()})
+    return settings(**{name: tuple(x) if isinstance(x, list) else x for name,x in given.items()})
 
 # %% ../../nbs/60_runs/08_keep.ipynb #f75e4fc8
 meanings = { # Last part of the name of a number -> what it says
@@ -86,10 +86,10 @@ def numbers_of(
         try: value = number(record, path)
         except (KeyError,IndexError,TypeError): continue # this run did not measure it
         if isinstance(value, (int,float)): found[path.removesuffix('.-1')] = value
-    last = {f'epochs.{k}': o[-1] for k,o in record.get('epochs', {}).items() if o}
-    floors = {f'floors.{k}': o for k,o in record.get('floors', {}).items()}
+    last = {f'epochs.{k}': v[-1] for k,v in record.get('epochs', {}).items() if v}
+    floors = {f'floors.{k}': v for k,v in record.get('floors', {}).items()}
     skipped = 'epochs.epoch','epochs.seconds'
-    found |= {k: o for k,o in (last|floors).items() if isinstance(o, float) and k not in skipped}
+    found |= {k: v for k,v in (last|floors).items() if isinstance(v, float) and k not in skipped}
     return found
 
 # %% ../../nbs/60_runs/08_keep.ipynb #7238fd3a
@@ -121,7 +121,7 @@ def keep_model(
     folder:Path, # Where it goes
 )->bool: # Is it kept?
     "Keep the model of a run, or say why not"
-    n_bytes = sum(o.numel()*o.element_size() for o in model.state_dict().values())
+    n_bytes = sum(x.numel()*x.element_size() for x in model.state_dict().values())
     why = ''
     if not isinstance(model, Pretrained): why = f'a {type(model).__name__} is no `Pretrained`'
     elif n_bytes>LARGEST:

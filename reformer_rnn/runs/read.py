@@ -57,9 +57,9 @@ def full_name(
 )->str:
     "The name that is meant, or `ValueError`"
     if name in names: return name
-    ends = [o for o in names if o.endswith('.'+name)]
+    ends = [key for key in names if key.endswith('.'+name)]
     for room in ('config.','epochs.',''):
-        if found := [o for o in ends if o.startswith(room)]: break
+        if found := [path for path in ends if path.startswith(room)]: break
     if not ends:
         raise ValueError(f'{name!r} is not known; choose one of: {", ".join(sorted(names))}')
     if len(found)>1: raise ValueError(f'{name!r} may mean {", ".join(found)}: write the whole name')
@@ -82,8 +82,8 @@ def record_files(
     "All JSON files of a folder and those below it, except for those of checkpoints and models"
     folder = Path(folder)
     files = sorted(folder.rglob('*.json'))
-    return [o for o in files if not any(p.endswith(('.checkpoints','.model'))
-                                        for p in o.relative_to(folder).parts)]
+    return [path for path in files if not any(p.endswith(('.checkpoints','.model'))
+                                        for p in path.relative_to(folder).parts)]
 
 # %% ../../nbs/60_runs/05_read.ipynb #f94a1b49
 class Runs(Sequence):
@@ -373,7 +373,7 @@ def compare(
 # %% ../../nbs/60_runs/05_read.ipynb #be2806e1
 def compared(by, key, metric, own, first)->dict:
     "One row of the comparison; `own` and `first` are seed -> numbers"
-    once = lambda group: {seed: o[0] for seed,o in group.items() if len(o)==1}
+    once = lambda group: {seed: own[0] for seed,own in group.items() if len(own)==1}
     against = None if own is first else paired(once(own), once(first))
     row = {name.removeprefix('config.'): value for name,value in zip(by, key)}
     row[metric] = str(over_seeds(sum(own.values(), []), bounds_of(metric)))

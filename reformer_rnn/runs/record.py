@@ -54,8 +54,8 @@ def history(
     learn, # fastai `Learner` after a fit
 )->pd.DataFrame: # A row an epoch, a column a metric
     "Tabulate the epochs of the last fit"
-    names = [o for o in learn.recorder.metric_names if o not in ('epoch','time')]
-    return pd.DataFrame([list(o) for o in learn.recorder.values],
+    names = [name for name in learn.recorder.metric_names if name not in ('epoch','time')]
+    return pd.DataFrame([list(row) for row in learn.recorder.values],
                         columns=names).rename_axis('epoch')
 
 # %% ../../nbs/60_runs/02_record.ipynb #8c57de1b

@@ -23,7 +23,7 @@ from ..models.lm import LM,attention_as
 from ..models.names import parse_attention
 from ..training.checkpoints import Checkpoint,data_fingerprint
 from ..training.processes import (
-    Processes,from_first,process_group,process_number,quiet_others,several_processes,sum_all)
+    Processes,from_first,process_group,process_rank,quiet_others,several_processes,sum_all)
 from ..training.scale import Scale
 from ..training.weights_biases import wandb_callbacks,wandb_id
 from .experiment import Experiment,Settings,print_tables,same_settings
@@ -117,7 +117,7 @@ def run_callbacks(cfg, experiment, attention, seed, bs):
     "What goes with the training of every run"
     cbs = [run_checkpoint(cfg, experiment, attention, seed), *cfg.callbacks(bs)]
     if several_processes(): cbs.append(Processes())
-    if cfg.track!='wandb' or process_number(): return cbs
+    if cfg.track!='wandb' or process_rank(): return cbs
     run_id = wandb_id(run_path(cfg, attention, seed, 'wandb-id'), cfg.resume)
     config = asdict(cfg) | dict(attention=attention, seed=seed)
     return cbs+wandb_callbacks(config, name=f'{experiment}-{attention}-{seed}', folder=cfg.results,
@@ -145,7 +145,7 @@ def fit_recorded(
         with learn.no_bar(), learn.no_logging():
             learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs+[ShowEpochs()])
     learn.throughput.tokens, = map(int, sum_all(learn.throughput.tokens)) # those of all processes
-    if cfg.save_model and not process_number():
+    if cfg.save_model and not process_rank():
         keep_model(learn.model, run_path(cfg, attention, seed, 'model'))
     return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg),
                 data=data,
@@ -270,7 +270,7 @@ def joined(
                          'start it without torchrun or accelerate launch')
     device = getattr(cfg, 'device', 'cpu')
     with process_group(device), quiet_others(), tempfile.TemporaryDirectory() as scratch:
-        try: yield replace(cfg, results=scratch) if process_number() else cfg
+        try: yield replace(cfg, results=scratch) if process_rank() else cfg
         except KeyboardInterrupt as e:
-            if process_number(): sys.exit(getattr(e, 'code', 130)) # the first one says it
+            if process_rank(): sys.exit(getattr(e, 'code', 130)) # the first one says it
             raise

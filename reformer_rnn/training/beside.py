@@ -68,7 +68,7 @@ def new_id()->str: # Twelve letters and digits
 def _open_run(folder, mode, run_id, reason=None, **options):
     "The run, and why it is not online though it should be"
     # training has looked at the one, and keeps the other
-    for o in ('WANDB_MODE','WANDB_SERVICE'): os.environ.pop(o, None)
+    for name in ('WANDB_MODE','WANDB_SERVICE'): os.environ.pop(name, None)
     _leave_home(folder)
     import wandb
     options |= dict(dir=folder, settings=wandb.Settings(console='off', silent=True,
@@ -122,9 +122,9 @@ def serve(
         place = run.url if not reason and run.url else str(Path(run.dir).parent)
         answer(place=place, reason=reason, online=bool(run.url) and not reason)
         last = None
-        for o in messages:
-            if 'finish' in o: last = o['finish']; break
-            run.log(o['log'], step=o['step'])
+        for message in messages:
+            if 'finish' in message: last = message['finish']; break
+            run.log(message['log'], step=message['step'])
         end = threading.Timer(60*minutes, os._exit, [1])
         end.daemon = True; end.start()
         if last is not None: _close_run(run, **last)

@@ -176,11 +176,11 @@ class StopOnNonFinite(Callback):
 
     def before_step(self):
         "Look at the gradients of an update"
-        if get_total_norm([o.grad for o in self.model.parameters()
-                           if o.grad is not None]).isfinite():
+        if get_total_norm([param.grad for param in self.model.parameters()
+                           if param.grad is not None]).isfinite():
             return
-        bad = [name for name,o in self.model.named_parameters() if o.grad is not None
-               and not o.grad.isfinite().all()]
+        bad = [name for name,p in self.model.named_parameters() if p.grad is not None
+               and not p.grad.isfinite().all()]
         if bad:
             self._stop(f'the loss is {self.loss.item():.4g}, but the gradient of '
                        f'{bad[0]}{f" and {len(bad)-1} others" if bad[1:] else ""} is infinite or '

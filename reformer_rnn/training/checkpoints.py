@@ -22,7 +22,7 @@ from fastcore.basics import patch
 
 from ..core import check_int,check_writable,state_to
 from .callbacks import TemporaryChange
-from .processes import from_first,gather_all,process_number,several_processes
+from .processes import from_first,gather_all,process_rank,several_processes
 from .snapshots import (
     list_checkpoints,read_checkpoint,remove_left_over,write_checkpoint)
 
@@ -88,20 +88,20 @@ def starting_at(
 # %% ../../nbs/50_training/08_checkpoints.ipynb #3284ef1e
 def _gradients(model):
     "Gradients of all parameters: a tensor, or True where they are zero, or None"
-    return [o.grad if o.grad is None or o.grad.any() else True for o in model.parameters()]
+    return [p.grad if p.grad is None or p.grad.any() else True for p in model.parameters()]
 
 def _set_gradients(model, grads):
-    for o,g in zip(model.parameters(), grads):
-        o.grad = None if g is None else torch.zeros_like(o) if g is True else g.to(o.device)
+    for p,g in zip(model.parameters(), grads):
+        p.grad = None if g is None else torch.zeros_like(p) if g is True else g.to(p.device)
 
 def _optimizer_state(opt):
     "Moments and hyper-parameters of fastai's optimiser"
-    return dict(state=[dict(opt.state[o]) for o,*_ in opt.all_params()],
-                hypers=[dict(o) for o in opt.hypers])
+    return dict(state=[dict(opt.state[p]) for p,*_ in opt.all_params()],
+                hypers=[dict(group) for group in opt.hypers])
 
 def _set_optimizer_state(opt, saved):
-    for (o,*_),state in zip(opt.all_params(), saved['state']):
-        opt.state[o] = {k: v.to(o.device) if isinstance(v, torch.Tensor) else v for k,
+    for (p,*_),state in zip(opt.all_params(), saved['state']):
+        opt.state[p] = {k: v.to(p.device) if isinstance(v, torch.Tensor) else v for k,
                         v in state.items()}
     for own,hypers in zip(opt.hypers, saved['hypers']): own.update(hypers)
 
@@ -118,8 +118,8 @@ def checkpointed_attributes(
     "What a callback wants to be saved"
     own = getattr(type(cb), 'checkpointed', None)
     if own is not None: return own
-    known = (fastai_attributes[o.__name__]
-             for o in type(cb).__mro__ if o.__name__ in fastai_attributes)
+    known = (fastai_attributes[cls.__name__]
+             for cls in type(cb).__mro__ if cls.__name__ in fastai_attributes)
     return next(known, None)
 
 def _callback_states(learn):
@@ -176,7 +176,7 @@ def run_facts(
     train = learn.dls.train
     facts = {'epochs': learn.n_epoch, 'batches of an epoch': len(train),
              'processes': max(1, num_distrib()), 'model': type(learn.model).__name__,
-             'parameters': {name: list(o.shape) for name,o in learn.model.named_parameters()},
+             'parameters': {name: list(p.shape) for name,p in learn.model.named_parameters()},
              'training data': data_fingerprint(train),
              'validation data': data_fingerprint(learn.dls.valid)}
     facts |= {f'loader: {o}': getattr(train, o)
@@ -196,7 +196,7 @@ def differences(
     for k in dict.fromkeys([*saved, *own]):
         a,b = saved.get(k),own.get(k)
         if isinstance(a, dict) and isinstance(b, dict):
-            result += [f'{k[:-1]} {o}' for o in differences(a, b, there, here)]
+            result += [f'{k[:-1]} {what}' for what in differences(a, b, there, here)]
         elif k not in own: result.append(f'{k} is {a!r} {there}, and there is none {here}')
         elif k not in saved: result.append(f'{k} is {b!r} {here}, and there is none {there}')
         elif a!=b: result.append(f'{k} is {a!r} {there} and {b!r} {here}')
@@ -274,13 +274,13 @@ def _begin(self:Checkpoint):
                          f'num_workers={learn.dls.train.fake_l.num_workers}, and other processes '
                          'run ahead of the position in the data; use num_workers=0')
     check_writable(self.folder)
-    if not process_number(): remove_left_over(self.folder)
+    if not process_rank(): remove_left_over(self.folder)
     self.stack.callback(self._tidy)
     self.facts = run_facts(learn, self.config)
     self.silent = {cb.name: _visible(cb) for cb in learn.cbs if checkpointed_attributes(cb) is None}
     _check_processes(self.facts)
     self.found,self.newest = from_first(self._find)
-    if self.found and process_number(): self.found |= self.found['others'][process_number()-1]
+    if self.found and process_rank(): self.found |= self.found['others'][process_rank()-1]
     self.saved_at = time.perf_counter()
     learn.all_batches = self._batches
     self.stack.callback(vars(learn).pop, 'all_batches', None)
@@ -395,7 +395,7 @@ def _after_step(self:Checkpoint, iteration):
     learn = self.learn
     passed = time.perf_counter()-self.saved_at
     # the clock of the first process
-    due = not process_number() and self.every_seconds and passed>=max(self.every_seconds,
+    due = not process_rank() and self.every_seconds and passed>=max(self.every_seconds,
                                                                       50*self.cost)
     if self._agree(bool(due or (self.every_steps and iteration and learn.train_iter%self.every_steps
                                 ==0))):
@@ -408,8 +408,8 @@ def _tree(self:Checkpoint, epoch, iteration):
     """Everything that training remembers; in the first of several processes with what the others
     have of their own"""
     learn,rec = self.learn,self.learn.recorder
-    metrics = [{k: v for k,v in vars(o).items() if isinstance(v, (int,float,torch.Tensor))}
-               for o in learn.metrics] if rec.train_metrics else []
+    metrics = [{k: v for k,v in vars(metric).items() if isinstance(v, (int,float,torch.Tensor))}
+               for metric in learn.metrics] if rec.train_metrics else []
     own = dict(start=self.start, random=random_states(learn.model),
                gradients=_gradients(learn.model), state=getattr(learn.model, 'state', None),
                callbacks=_callback_states(learn), metrics=metrics)
@@ -477,7 +477,7 @@ def _save(self:Checkpoint, epoch, iteration):
                       '`checkpointed`')
         self.silent = {}
     self.failed,tree = None,self._tree(epoch, iteration)
-    if process_number(): return
+    if process_rank(): return
     try: self.newest = write_checkpoint(self.folder, step, tree, self.keep)
     except OSError as e:
         self.failed = (f'the checkpoint of step {step} could not be written to {self.folder} '
@@ -496,7 +496,7 @@ def _on_signal(self:Checkpoint, signum, frame):
     self.stop = signum
     # Ctrl-C reaches several processes twice, once through their launcher
     self.asked = time.perf_counter()
-    if again or process_number(): return
+    if again or process_rank(): return
     try: print(f'\n{signal.Signals(signum).name}: finishing this step, or this validation, and '
                'saving; once more to stop at once', file=sys.stderr, flush=True)
     except RuntimeError: pass # the signal came in the middle of another print

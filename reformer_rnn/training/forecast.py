@@ -45,9 +45,9 @@ def frame_windows(
     "Cut a table into windows, or raise `ValueError`"
     check_int('horizon', horizon)
     if not 0<level<1: raise ValueError(f'level={level}: expected a share between 0 and 1')
-    known,columns = ([o] if isinstance(o, str) else o for o in (known,columns))
+    known,columns = ([names] if isinstance(names, str) else names for names in (known,columns))
     if columns is None: columns = [o for o in df.columns if o!=dates and o not in known]
-    both = [o for o in columns if o in known]
+    both = [col for col in columns if col in known]
     if both: raise ValueError(f'{both[0]!r} is in `columns` and in `known`: it is one or the other')
     series = frame_series(df, [*columns,*known], dates, date_format, 'the table')
     n,borders = len(columns),series_borders(series, sizes)
@@ -90,11 +90,11 @@ def window_forecasts(
     every:int=1, # Only each so-manieth window
 )->tuple: # Forecasts, (n, ..., horizon, c), and what came, (n, horizon, c); standardised
     "Forecast all windows"
-    device = next((o.device for o in model.parameters()), 'cpu')
+    device = next((p.device for p in model.parameters()), 'cpu')
     found,truth = [],[]
     with evaluating(model):
         for part in torch.arange(0, len(windows), every).split(256):
-            *xs,y = (o.to(device) for o in windows.batch(part))
+            *xs,y = (x.to(device) for x in windows.batch(part))
             found.append((call or model)(*xs).cpu())
             truth.append(y.cpu())
     return torch.cat(found),torch.cat(truth)
@@ -124,12 +124,12 @@ def band_coverage(
     if about is None or about.low is None:
         raise ValueError('the model has no band: train it first, as in learn.fit_one_cycle(2)')
     forecast,truth = window_forecasts(model, windows, every=windows.horizon)
-    low,high = (torch.tensor(o)+forecast for o in (about.low,about.high))
+    low,high = (torch.tensor(bound)+forecast for bound in (about.low,about.high))
     inside = ((low<=truth)&(truth<=high)).double()
     shares = inside.mean((1,2))
     n = len(shares)
     wide = 1.96*shares.std().item()/n**.5 if n>1 else float('nan')
-    names = [str(o) for o in windows.columns]
+    names = [str(column) for column in windows.columns]
     by_column = dict(zip(names, inside.mean((0,1)).tolist()))
     return Coverage(shares.mean().item(), wide, n, by_column, member_coverage(model, windows))
 

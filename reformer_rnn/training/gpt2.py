@@ -28,7 +28,7 @@ def gpt2_groups(
     upper = [p for o in (*h[len(h)//2:],model.base.transformer.ln_f) for p in o.parameters()]
     known = set(map(id, upper))
     lower = [p for p in model.base.parameters() if id(p) not in known]
-    return [o for o in (lower,upper,list(model.rec.parameters())) if o]
+    return [group for group in (lower,upper,list(model.rec.parameters())) if group]
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #8d31cafd
 class NoDecayOfGates(Callback):
@@ -107,7 +107,7 @@ def create_batches(self:DrawnDL, samps):
 @patch
 def create_item(self:DrawnDL, i):
     "Draw one row, and nothing from the generator"
-    with torch.random.fork_rng(devices=[]): return tuple(o[0] for o in self.draw(1))
+    with torch.random.fork_rng(devices=[]): return tuple(x[0] for x in self.draw(1))
 
 @patch
 def made_from(self:DrawnDL,

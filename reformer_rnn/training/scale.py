@@ -97,7 +97,7 @@ def callbacks(self:Scale,
     n = check_int('accumulate', self.accumulate)
     if not self.clip>=0:
         raise ValueError(f'clip={self.clip}: expected a norm above 0, or 0 for no clipping')
-    own = next(o for o in type(self).__mro__ if 'clip' in get_annotations(o)) is not Scale
+    own = next(cls for cls in type(self).__mro__ if 'clip' in get_annotations(cls)) is not Scale
     cbs = []
     if self.bf16: cbs.append(BFloat16())
     if self.recompute: cbs.append(Recompute())

@@ -35,14 +35,14 @@ def layer_statistics(
 )->dict: # Name -> number
     "Gates and decays of all layers that have some"
     found = {}
-    for name,o in model.named_modules():
-        if hasattr(o, 'rem') and hasattr(o, 'mu'): # attention blended with recurrence
-            found[f'{name}.gate'] = o.mu.detach().sigmoid().mean().item()
+    for name,module in model.named_modules():
+        if hasattr(module, 'rem') and hasattr(module, 'mu'): # attention blended with recurrence
+            found[f'{name}.gate'] = module.mu.detach().sigmoid().mean().item()
             found |= {f'{name}.decay.{i}': v for i,
-                      v in enumerate(o.rem.eigenvalues()[0].detach().tolist())}
+                      v in enumerate(module.rem.eigenvalues()[0].detach().tolist())}
         # of recurrent states
-        if type(o).__name__=='FixedGate':
-            found[f'{name}.keeps'] = o.b.detach().sigmoid().mean().item()
+        if type(module).__name__=='FixedGate':
+            found[f'{name}.keeps'] = module.b.detach().sigmoid().mean().item()
     return found
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #6c31e91f
@@ -70,9 +70,9 @@ class LayerStatistics(Harmless):
     def before_validate(self):
         "Listen to hashed layers"
         self.evenness = {}
-        for name,o in self.model.named_modules():
-            if hasattr(o, 'rotations') and hasattr(o, 'n_buckets'):
-                self.handles.append(o.register_forward_pre_hook(self._listen(name)))
+        for name,module in self.model.named_modules():
+            if hasattr(module, 'rotations') and hasattr(module, 'n_buckets'):
+                self.handles.append(module.register_forward_pre_hook(self._listen(name)))
 
     def _fail(self, e):
         self._stop()
@@ -112,7 +112,7 @@ def after_fit(self:LayerStatistics):
 
 @patch
 def _stop(self:LayerStatistics):
-    for o in self.handles: o.remove()
+    for handle in self.handles: handle.remove()
     self.handles = []
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #ff55b734
@@ -297,7 +297,7 @@ def _keep(self:FinishWandb, folder):
 def _curve(self:FinishWandb):
     "Picture of the training loss"
     fig,ax = plt.subplots(figsize=(6,3.5), layout='constrained')
-    ax.plot([float(o) for o in self.recorder.losses])
+    ax.plot([float(loss) for loss in self.recorder.losses])
     ax.set(xlabel='step', ylabel='training loss, smoothed')
     return fig
 

@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from ...core import check_int,saved_nbytes,state_nbytes
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from .pages import GPT2Config,gpt2_model,n_added,n_positions
-from ...runs.interval import Measured,over_rounds
-from ...runs.measure import Measurement,Measuring,in_turns
+from ...runs.interval import Measured
+from ...runs.measure import Measurement,Measuring,in_turns,ratio
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #d8bf740b
 @dataclass
@@ -104,8 +104,8 @@ def cost_ratio(
     work:str, # One of `WORKS`
 )->Measured: # Median over the rounds, and its interval
     "How many times as long a model takes as the first one"
-    first = next(iter(result['seconds'].values()))[work]
-    return over_rounds(a/b for a,b in zip(result['seconds'][name][work], first, strict=True))
+    first = next(iter(result['seconds'].values()))
+    return ratio(result['seconds'][name], first, work)
 
 def cost_table(
     result:dict, # Of `gpt2_cost`

@@ -44,7 +44,7 @@ from ...runs.train import LongRun,Training,fit_recorded,run_path
 from ...training.checkpoints import differences
 from ...training.gpt2 import DrawnDL,TorchCycle,gpt2_learner
 from ...training.learner import lm_learner
-from ...training.processes import from_first,process_number
+from ...training.processes import from_first,process_rank
 from ...training.schedules import torch_adam
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #b8c1aa2a
@@ -237,7 +237,7 @@ def gpt2_base(
     learn = base_learner(cfg, pages)
     record = fit_recorded(learn, run, 'gpt2_base', folder.name, 0)
     base = learn.model.base.eval()
-    if process_number(): return base
+    if process_rank(): return base
     del record['attention']
     record |= dict(config=base_settings(run), pages=run.pages, fingerprint=fingerprint(base))
     record['data'] = text_name(read_bytes(cfg.data or None, cfg.n_bytes or None), cfg.data or None)

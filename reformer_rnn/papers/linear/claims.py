@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['LINEAR', 'PAPER', 'some', 'copying', 'linear_claims', 'timed', 'printed', 'julia', 'reason', 'crossed', 'on_paper',
-           'memory', 'unrun', 'quality', 'speed', 'larger', 'DELTA', 'tracking', 'parity', 'chance', 'kernel',
-           'time_ratio', 'crossing', 'drawing', 'slower_to_99', 'loss_spread', 'memory_growth', 'unstable', 'slower_at',
-           'printed_crossover', 'printed_doubling', 'speed_rows', 'both_passes', 'solved', 'old_states']
+           'memory', 'unrun', 'quality', 'speed', 'larger', 'old_states', 'DELTA', 'tracking', 'parity', 'chance',
+           'kernel', 'time_ratio', 'crossing', 'drawing', 'slower_to_99', 'loss_spread', 'memory_growth', 'unstable',
+           'slower_at', 'printed_crossover', 'printed_doubling', 'both_passes', 'solved']
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #0c25440d
 from functools import partial
@@ -15,20 +15,18 @@ from math import inf
 import numpy as np
 from scipy.stats import f
 
-from .crossover import crossover_interval,seconds_of
+from .crossover import crossover_interval
 from .digits import rates
 from ...runs.claim import Claim,Region,above_zero,at_least,at_most,below_zero,between
 from ...runs.claim import difference,mean_of,near
 from ...runs.interval import Drawn,counted,over_rounds,share_of
+from ...runs.measure import row_of,rows_ratio
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #0f615dfb
 def time_ratio(what, n, name='linear', other='softmax', other_n=None):
     "Measure: time of one, divided by that of another, round by round"
-    def measure(runs):
-        one = seconds_of(runs[0], what, name)[n]
-        two = seconds_of(runs[0], what, other)[other_n or n]
-        return over_rounds(a/b for a,b in zip(one, two))
-    return measure
+    one,two = dict(name=name, n=n),dict(name=other, n=other_n or n)
+    return rows_ratio('rows', one | dict(what=what), two | dict(what=what), clock='seconds')
 
 def crossing(what):
     "Measure: the length from which on linear attention is faster"
@@ -65,14 +63,12 @@ def loss_spread(attention, other):
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #1da5fbd3
 def memory_growth(name):
     "Measure: peak memory at 1,024 positions over 64, with the number of tokens held fixed"
-    def measure(runs):
-        peaks = {row['n']: row['peak'] for row in runs[0]['memory'] if row['name']==name}
-        return counted(peaks[1024]/peaks[64])
-    return measure
+    def peak(runs, n): return row_of(runs[0]['memory'], name=name, n=n)['peak']
+    return lambda runs: counted(peak(runs, 1024)/peak(runs, 64))
 
 def unstable(attention):
     "Measure: share of seeds that do not reach 99 %"
-    return lambda runs: share_of(not o['updates_to_99'] for o in runs if o['attention']==attention)
+    return lambda runs: share_of(not run['updates_to_99'] for run in runs.of(attention))
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #f19e4c17
 LINEAR = 'linear replication'
@@ -310,27 +306,18 @@ linear_claims += [
 ]
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #a8887a5a
-def speed_rows(run):
-    "The measured candidates of a record, by name, length and whether the backward pass is there"
-    return {(row['name'],row['n'],row['backward']): row for row in run['training']}
-
 def both_passes(name, other, n=4096, other_n=None):
     "Measure: time a token of both passes, divided by that of another candidate or length"
-    def measure(runs):
-        rows = speed_rows(runs[0])
-        m = other_n or n
-        one,two = rows[name,n,True]['cpu'],rows[other,m,True]['cpu']
-        return over_rounds(a/b*(m/n) for a,b in zip(one, two))
-    return measure
+    m = other_n or n
+    one,two = dict(name=name, n=n, backward=True),dict(name=other, n=m, backward=True)
+    return rows_ratio('training', one, two, scale=m/n)
 
 def solved(attention, path):
     "Measure: share of seeds with an accuracy of 99 % or more"
     return lambda runs: share_of(x>=.99 for x in runs.of(attention).values(path))
 
-def old_states(runs):
-    "Measure: time of a step from a state 16,384 tokens old, over one of 16 tokens, a single row"
-    rows = {(row['batch'],row['position']): row['cpu'] for row in runs[0]['steps']}
-    return over_rounds(a/b for a,b in zip(rows[1,16384], rows[1,16]))
+# Time of a step from a state 16,384 tokens old, over one of 16 tokens, a single row
+old_states = rows_ratio('steps', dict(batch=1, position=16384), dict(batch=1, position=16))
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #5246aead
 DELTA = 'delta rule papers'

@@ -204,7 +204,7 @@ def crossover_interval(
     linear = seconds_of(record, what, 'linear')
     other = seconds_of(record, what, softmax)
     def point(draw):
-        def medians(times): return {n: median(draw(o)) for n,o in times.items()}
+        def medians(times): return {n: median(draw(each)) for n,each in times.items()}
         return crossover(medians(linear), medians(other))
     rng = np.random.default_rng(seed)
     def again(o): return [o[i] for i in rng.integers(len(o), size=len(o))]
