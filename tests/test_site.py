@@ -315,7 +315,7 @@ def test_code_opens_by_a_click(visit):
         assert not inner.is_visible()
         folded.locator('summary').first.click()
         assert inner.is_visible() == (folded is fold)
-    assert page.locator('details.api-code span.k').count(), 'code without colours'
+    assert page.locator('details.api-code i.k').count(), 'code without colours'
 
 def test_one_button_opens_all_code(visit):
     page = visit((DOCS/'attention'/'linear.html').as_uri())
@@ -481,7 +481,7 @@ def test_small_site(project):
 
     page = (project/'docs'/'part'/'one.html').read_text()
     assert 'secret' not in page and 'unseen' not in page and 'seen' in page and 'alt="A: dot"' in page
-    assert ('<span class=k>' in page
+    assert ('<i class=k>' in page
             and '<span class="n">' not in page), 'marks without a colour of their own are taken out'
     for text in ('id="one"', 'id="two.three"', 'A number', 'Its sum', 'reformer_rnn/part/one.py#L',
                  'bibliography.html#kitaev-et-al-2020'):
@@ -492,7 +492,7 @@ def test_small_site(project):
     order = [page.index(text) for text in ('data-api="part.one:one"', 'data-api="part.one:Two"',
                                            'data-api="part.one:Two.three"', 'data-api="part.one:shown"')]
     assert order == sorted(order)
-    assert page.count('<details class="api-code">') == 2, 'code that is not shown is there, folded'
+    assert page.count('<details class="api-code">') == 3, 'the source of every definition is there, folded'
     assert '<meta name="description" content="A page.">' in page and 'og:image' in page and 'open in Colab' in page
     assert '/part/one.html): A page.' in (project/'docs'/'llms.txt').read_text()
     forward = (project/'docs'/'old'/'place.html').read_text()
@@ -516,6 +516,7 @@ FAULTS = {
     'an image without text': (cell('markdown', '![](dot.png)'), 'no alternative text'),
     'an unknown paper': (cell('markdown', 'So said Nobody et al. 2019.'),
                          '"Nobody et al. 2019", which nbs/98_bibliography.ipynb does not list'),
+    'a reference of its own': (cell('markdown', '## Reference'), 'has the heading Reference'),
     'no docstring': (cell('code', '#| export\ndef two(): pass'), '`two` is exported without a docstring'),
     'half a docstring': (cell('code', '#| export\ndef two(a, # A\n    b,\n):\n    "Two"'), 'not b'),
     'a figure without text': (figure('plot()'), 'without alternative text'),
@@ -533,19 +534,33 @@ FAULTS = {
     'raw HTML that leads nowhere': (cell('markdown', '<a href="nowhere.html">there</a>'), 'nowhere.html leads nowhere'),
 }
 
-def test_reference_collects_definitions(project):
+def test_lesson_and_reference(project):
+    "The lesson shows what it is about and names the rest; then come all definitions with sources, and helpers last."
     path = project/'nbs'/'10_part'/'01_one.ipynb'
     cells = json.loads(path.read_text())['cells']
-    write_notebook(path, *cells, cell('markdown', '## Reference\n\nAll of it.'), cell('markdown', '### Helpers'),
-                   cell('code', '#| export\nLIMIT = 3\ndef helper():\n    "Help"'))
+    write_notebook(path, *cells, cell('code', '#| export\nLIMIT = 3\ndef later():\n    "Help"'),
+                   cell('markdown', '## The end'))
     run(EXPORT, cwd=project)
-    assert tool('build_docs.py', project).returncode == 0
+    built = tool('build_docs.py', project)
+    assert built.returncode == 0, built.stderr
     page = (project/'docs'/'part'/'one.html').read_text()
-    texts = ['id="a-heading"', 'cell_input', 'id="reference"', 'All of it.', 'part.one:one"', 'part.one:shown"',
-             'id="helpers"', 'LIMIT', 'part.one:helper"']
+    texts = ['class="defined"', 'href="#two"', 'id="a-heading"', 'id="shown-in-the-lesson"',
+             '<i class=nf>shown</i>', 'href="#later"', 'id="the-end"', 'id="reference"', 'part.one:one"', 'part.one:Two"', 'part.one:shown"',
+             'href="#shown-in-the-lesson"', 'part.one:later"', 'id="helpers"', 'LIMIT']
     places = [page.index(text) for text in texts]
     assert places == sorted(places)
-    assert page.count('Show') == 2, 'what is shown in the lesson is shown once, and named in the reference'
+    held = agreement.sources(page)
+    assert {'part.one:one', 'part.one:shown', 'part.one:later'} <= set(held)
+    assert held['part.one:later'] == 'def later():\n    "Help"'
+    assert page.count('<i class=s2>"Show"</i>') == 2, 'once in the lesson and once in the reference, folded'
+
+def test_source_of_another_is_named(project):
+    module = project/'reformer_rnn'/'part'/'one.py'
+    text = module.read_text()
+    assert '"Show"' in text
+    module.write_text(text.replace('"Show"', '"Show"\n    return 1'))
+    built = tool('build_docs.py', project)
+    assert built.returncode == 1 and 'another source of `shown`' in built.stderr
 
 @pytest.mark.parametrize('menu, message', [
     (MENU.replace('"part/*"', ''), 'nbs/10_part/01_one.ipynb: no part of nbs/_site/menu.toml names the page part/one'),

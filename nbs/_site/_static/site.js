@@ -10,6 +10,19 @@ async function copy(text) {
   area.remove();
 }
 
+// The parts of the menu that a page does not belong to have one link; the script menu.js knows their pages.
+function fillMenu() {
+  const root = document.documentElement.dataset.content_root || './';
+  document.querySelectorAll('.menu details').forEach((part, i) => {
+    if (!part.querySelector('.elsewhere')) return;
+    part.querySelector('ul').replaceChildren(...MENU[i].map(([name, title]) => {
+      const link = Object.assign(document.createElement('a'), {href: `${root}${name}.html`, textContent: title}), item = document.createElement('li');
+      item.append(link);
+      return item;
+    }));
+  });
+}
+
 // The menu opens at the page that is read.
 function showCurrentPage() {
   const current = document.querySelector('.menu .current-page'), scroll = document.querySelector('.sidebar-scroll');
@@ -24,6 +37,9 @@ function showCurrentPage() {
 function openTarget() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let o = target; o; o = o.parentElement) if (o.tagName === 'DETAILS') o.open = true;
+  const part = target && target.closest('section');
+  const entry = part && (part === target || part === target.parentElement) && part.querySelector(':scope > details.api');
+  if (entry) entry.open = true;
 }
 
 // One button opens all that is folded on a page, and closes it again.
@@ -105,6 +121,7 @@ function filterClaims() {
 }
 
 document.addEventListener('DOMContentLoaded', () => {
+  fillMenu();
   showCurrentPage();
   openTarget();
   window.addEventListener('hashchange', openTarget);
