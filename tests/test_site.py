@@ -153,8 +153,6 @@ STICKING_OUT = '''() => {
         && !o.closest('.toc-drawer, math') && !scrolls(o.parentElement)).map(o => o.outerHTML.slice(0, 150)) }'''
 
 SCREENS = 14  # of 800 pixels, with everything folded
-TALL = {'claims.html'}  # a table that is searched, not read
-
 # Blocks of code that scroll: those in sight, for what is folded has no size.
 SCROLLING = '''() => { const wide = o => o.scrollWidth > o.clientWidth + 1;
     return [...document.querySelectorAll(
@@ -192,7 +190,7 @@ def test_page(visit, name):
     answers_first(page, name)
     assert page.evaluate(SCROLLING) == [] and page.evaluate(CUT_OFF) == []
     screens = page.evaluate('document.documentElement.scrollHeight')/800
-    assert screens <= SCREENS or name in TALL, f'{screens:.1f} screens: fold, shorten or split'
+    assert screens <= SCREENS, f'{screens:.1f} screens: fold, shorten or split'
     if name not in ('index.html', 'search.html'):
         assert page.evaluate(CURRENT), 'the menu does not show where one is'
         assert page.locator('meta[name=description]').get_attribute('content')
@@ -276,7 +274,9 @@ def test_claims_are_chosen(visit):
     page = visit((DOCS/'claims.html').as_uri(), viewport=dict(width=390, height=800))
     rows = page.locator('table.ledger tbody tr')
     count, verdict = rows.count(), 'contradicted'
-    assert count > 50 and page.locator('table.ledger tbody tr:visible').count() == count
+    assert count > 50 and not page.locator('table.ledger tbody tr:visible').count(), 'folded until one is looked for'
+    page.locator('details.claims > summary').first.click()
+    assert 10 < page.locator('table.ledger tbody tr:visible').count() < count
     page.get_by_label('All verdicts').select_option(verdict)
     seen = page.locator('table.ledger tbody tr:visible')
     assert 0 < seen.count() < count
@@ -286,7 +286,19 @@ def test_claims_are_chosen(visit):
     assert 0 < seen.count() < count and 'claims' in page.locator('.claims-filter output').inner_text()
     name = rows.nth(count - 1).get_attribute('id')
     page.goto(f'{(DOCS/"claims.html").as_uri()}#{name}')
-    page.wait_for_function(f'document.getElementById("{name}").getBoundingClientRect().top < innerHeight')
+    shown = f'document.getElementById("{name}").getBoundingClientRect()'
+    page.wait_for_function(f'{shown}.height > 0 && {shown}.top < innerHeight')
+
+def test_claims_lead_to_their_records():
+    "Every claim with a number leads to the folders of its raw records in this repository."
+    rows = re.findall(r'<tr[^>]*id="claim-.*?</tr>', (DOCS/'claims.html').read_text(), re.S)
+    stored = {row['name']: row for row in json.loads((ROOT/'nbs'/'results'/'claims.json').read_text())}
+    assert len(rows) == len(stored)
+    for row in rows:
+        claim = stored[agreement.words(row.partition('<a class="headerlink"')[0])]
+        linked = [ROOT/path for path in re.findall(r'href="[^"]*/tree/[^/"]+/([^"]+)"', row)]
+        assert all(list(path.glob('*.json')) for path in linked), claim['name']
+        if claim['value'] is not None: assert len(linked) == len(claim['results']), claim['name']
 
 def test_claims_without_scripts(browser):
     context = browser.new_context(java_script_enabled=False, viewport=dict(width=390, height=800))

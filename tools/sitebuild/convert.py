@@ -52,7 +52,10 @@ class Converter:
         self.root = cfg.config_path.resolve()
         self.by_path = {nb.path.resolve(): nb for nb in notebooks}
 
-    def repository(self, name): return f'{self.cfg.git_url}/blob/{self.cfg.branch}/{name}'
+    def repository(self, name):
+        "The address of a file or folder of the project."
+        kind = 'tree' if (self.root/name).is_dir() else 'blob'
+        return f'{self.cfg.git_url}/{kind}/{self.cfg.branch}/{name}'
 
     def source(self, o):
         "The address of the code of a definition."

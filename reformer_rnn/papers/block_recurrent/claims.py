@@ -119,7 +119,7 @@ def text_claim(data, ours, other, what, region=None):
         results=f'documents/{data}',
         measure=difference(ours, other, 'bits_per_byte'),
         form='{:+.3f} bits',
-        setting='bits per byte of test documents',
+        setting=f'bits per byte of test documents, {ours} minus {other}',
         smaller='4 or 5 layers of width 128, 1.5 million bytes of a handful of documents, Adam',
         family='bits of table 1',
         hours=text_hours.get(ours, 1.),
@@ -211,7 +211,7 @@ def step_claim(row, time):
         region=between(.9*time, 1.1*time, '{:.2f}'),
         measure=step_ratio(row),
         family='step times of table 1',
-        setting='one CPU thread, two measurements')
+        setting=f'step of {row} over {OTHER}, one CPU thread, two measurements')
 
 speed_claims = [step_claim(row, time) for row,time in PAPER_TIMES.items() if row!=OTHER]
 
@@ -301,7 +301,7 @@ size_claims += [
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #f55d796c
 ablated = partial(Claim, BRT, form='{:+.3f} bits', notebook=f'{ROOM}/02_documents',
-                  setting='bits per byte of a LaTeX chapter',
+                  setting='bits per byte of a LaTeX chapter, Rec:fixed:skip minus Slide:13L',
                   smaller='4 or 5 layers of width 128, 1.5 million bytes')
 deep_gap = paper_gap('arxiv-math', FIRST, OTHER)
 
@@ -322,7 +322,7 @@ ablations = [
         'worse', None, above_zero,
         results='document_sizes/states-16/arxiv-math documents/arxiv-math',
         measure=changes,
-        setting='16 states minus 64, window 64')]
+        setting='bits per byte, 16 states minus 64, window 64')]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #03224ed0
 six_gates = ('reformer_rnn doclm pg19 --attention Rec:fixed:skip Rec:fixed:single '
