@@ -48,7 +48,7 @@ def from_runs(
 SHARE = 0.,1. # Bounds of accuracies and other shares
 
 def over_seeds(
-    values, # One number a run
+    values, # One number per run
     bounds:tuple=(-inf,inf), # Between which the quantity lies, as `SHARE` for an accuracy
 )->Measured: # None without values
     "Mean and 95 % interval over runs, by Student's t"

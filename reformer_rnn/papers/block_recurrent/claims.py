@@ -243,11 +243,11 @@ speed_claims += [
     timed('linear in the length', 'Abstract', 'Training time is linear in the length',
         'linear', 1., at_most(1.25),
         measure=growth('training'),
-        setting='time a token, worst length over best, 512 to 4,096'),
+        setting='time per token, worst length over best, 512 to 4,096'),
     timed('generation in constant space and time', 'Section 2',
         'Generating a token takes the same time after any text', 'constant', 1., at_most(1.25),
         measure=growth('generation'),
-        setting='time a token, worst length over best')]
+        setting='time per token, worst length over best')]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #e69ce10d
 counts = partial(Claim, BRT, form='{:.3f}', notebook=f'{ROOM}/09_claims',

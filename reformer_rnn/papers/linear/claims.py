@@ -126,11 +126,11 @@ linear_claims += [
           'The time of linear attention is proportional to the length',
           '1.7 to 1.9 per doubling', .95, between(.8, 1.25),
           measure=time_ratio('training', 16384, other='linear', other_n=256),
-          setting='time a token at 16,384 over 256, training'),
+          setting='time per token at 16,384 over 256, training'),
     timed('quadratic time of softmax', 'Result 2', 'Softmax attention shows quadratic complexity',
           'signs', None, between(1.5, 2.5),
           measure=time_ratio('training', 16384, name='softmax', other_n=8192),
-          setting='time a token at 16,384 over 8,192'),
+          setting='time per token at 16,384 over 8,192'),
     timed('a token takes constant time', f'Section 1; {PAPER}, section 3.4',
           'As an RNN, linear attention takes the same time for every token',
           'constant', 1., between(.8, 1.25),
@@ -305,7 +305,7 @@ def speed_rows(run):
     return {(row['name'],row['n'],row['backward']): row for row in run['training']}
 
 def both_passes(name, other, n=4096, other_n=None):
-    "Measure: time a token of both passes, divided by that of another candidate or length"
+    "Measure: time per token of both passes, divided by that of another candidate or length"
     def measure(runs):
         rows = speed_rows(runs[0])
         m = other_n or n
@@ -357,7 +357,7 @@ linear_claims += [
     kernel('the delta rule in linear time', 'Yang et al. 2024b, abstract',
            'In chunks, the time of the delta rule is proportional to the length', 'linear', 1.,
            between(.8, 1.25), measure=both_passes('delta', 'delta', 16384, 1024),
-           setting='time a token at 16,384 over 1,024, both passes, one CPU thread'),
+           setting='time per token at 16,384 over 1,024, both passes, one CPU thread'),
     kernel('constant time a token', 'Schlag et al. 2021, section 4.2',
            'The state has a fixed size, so a step takes the same time, however much it has seen',
            'constant', 1.,

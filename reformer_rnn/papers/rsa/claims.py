@@ -258,7 +258,7 @@ rsa_claims += [
 rsa_claims += [
     language('a parameter was overlooked', 'Section 3.2',
              'The paper has 70 parameters more than its baseline in 14 layers, the reproduction '
-             '56: one a layer is missing',
+             '56: one per layer is missing',
              '5 a layer', 5., between(5, 5), 'rsa_xl', parameters_a_layer, '{:.0f}',
              setting='parameters that recurrence adds to a layer',
              why='Two pairs of heads have a decay and an angle each, and there is one gate.'),
