@@ -94,6 +94,20 @@ def test_reference_is_that_of_the_package():
     assert not faults, '\n'.join(faults)
     assert count > 900
 
+def test_every_page_has_two_layers():
+    "A page that documents something has a lesson and then the reference, with a folded source in every entry."
+    for name in PAGES:
+        page = (DOCS/name).read_text()
+        found, held = agreement.entries(page), agreement.sources(page)
+        lesson, mark, _ = page.partition(agreement.REFERENCE)
+        assert bool(found) <= bool(mark), f'{name} documents something outside of a reference'
+        assert 'data-api=' not in lesson, f'{name} documents something in its lesson'
+        for key, _ in found:
+            top = key.partition(':')[2].partition('.')[0]
+            assert key in held or f'{key.partition(":")[0]}:{top}' in held, f'{name} lacks the source of {key}'
+            assert f'href="#{key.partition(":")[2].lower()}"' in lesson or '.' in key.partition(':')[2], \
+                f'the lesson of {name} does not lead to {key}'
+
 @pytest.fixture(scope='module')
 def browser():
     "A headless Chromium."
@@ -205,7 +219,7 @@ def test_page(visit, name):
         assert alt, f'{source} has no alternative text'
     weight = path.stat().st_size + sum((DOCS/'_images'/source.rpartition('/')[2]).stat().st_size
                                        for source in {o[0] for o in images})
-    assert weight <= MB
+    assert weight <= (300_000 if name == 'index.html' else MB)
 
     for target in page.evaluate('[...document.querySelectorAll("a[href]")].map(o => o.href)'):
         url = urlsplit(target)
@@ -232,6 +246,27 @@ def test_search(visit, server, served):
     page.locator('#search-results li a').first.click()
     page.wait_for_url('**/attention/linear.html*')
     assert page.locator('h1').first.inner_text().startswith('Linear attention')
+
+def test_menu_reaches_every_page(visit, browser):
+    "The menu links every page; without scripts its parts lead to the list of all pages on the front page."
+    page = visit((DOCS/'attention'/'linear.html').as_uri())
+    address = lambda links: {o.removeprefix(f'{DOCS.as_uri()}/') for o in links}
+    hrefs = 'all => all.map(o => o.href.replace(/#$/, ""))'
+    linked = address(page.locator('.menu li a').evaluate_all(hrefs))
+    assert linked == set(PAGES) - {'index.html', 'search.html'}
+    part = page.locator('.menu details:not([open])').first
+    part.locator('summary').click()
+    part.locator('a').first.click()
+    page.wait_for_function('!location.pathname.endsWith("linear.html")')
+
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((DOCS/'attention'/'linear.html').as_uri())
+    assert page.locator('.menu .current-page').is_visible()
+    page.locator('.menu details:not([open])').first.locator('summary').click()
+    page.locator('.menu .elsewhere a').first.click()
+    assert address(page.locator('details.pages a').evaluate_all(hrefs)) == linked
+    context.close()
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
 def test_theme(visit, scheme):
