@@ -332,7 +332,7 @@ def _shared_again(module):
 
 # %% ../nbs/00_core.ipynb #8efcf549
 def _remove_left_over(folder):
-    "Remove temporary files that are older than a minute: nobody writes for so long"
+    "Remove temporary files that are older than a minute: no write takes that long"
     for pattern in ('.*.json.[0-9]*','.*.png.[0-9]*'):
         for o in folder.glob(pattern):
             with suppress(FileNotFoundError): # another process removes them as well
@@ -457,7 +457,7 @@ def _seal(folder):
 
 # %% ../nbs/00_core.ipynb #1f947b0a
 def _listed(folder):
-    "Name -> checksum of the files that were written together; None if nobody says"
+    "Name -> checksum of the files that were written together; None if no file says"
     try: found = json.loads((folder/MANIFEST).read_bytes())
     except (FileNotFoundError,NotADirectoryError): return None
     except (OSError,ValueError) as e:
@@ -469,7 +469,7 @@ def _listed(folder):
 def _keep_others(old, new):
     "Move what others have put into a folder into the one that replaces it"
     try: ours = _listed(old) or {}
-    except ValueError: ours = {} # nobody knows, so that all is kept
+    except ValueError: ours = {} # unknown, so everything is kept
     for o in list(old.iterdir()):
         if o.name not in ours and o.name!=MANIFEST and not (new/o.name).exists():
             os.rename(o, new/o.name)

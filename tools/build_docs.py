@@ -14,7 +14,7 @@ from sitebuild import agreement, api, html, runs
 from sitebuild.citations import Bibliography
 from sitebuild.convert import Converter, markdown_cell
 from sitebuild.maths import write_font
-from sitebuild.menu import forward, llms, moved, parts, plain, toctree
+from sitebuild.menu import all_pages, forward, llms, menu_script, moved, parts, plain, slug, toctree
 from sitebuild.notebooks import Problems, load, page_name
 
 FRONT, FIRST, PAPERS = 'index', 'reading', 'bibliography'  # pages with a task of their own
@@ -31,7 +31,7 @@ def know(menu, notebooks, cfg):
     "What the templates of the site need to know of its pages."
     about = dict(GitHub=cfg.git_url)
     if (cfg.config_path/CHANGES).exists(): about = dict(Changes=f'{cfg.git_url}/blob/{cfg.branch}/{CHANGES}') | about
-    part = lambda o: dict(name=o.name, names=[nb.page for nb in o.pages],
+    part = lambda o: dict(name=o.name, slug=slug(o.name), names=[nb.page for nb in o.pages],
                           pages=[dict(name=nb.page, title=plain(nb.title)) for nb in o.pages])
     return dict(menu=[part(o) for o in menu], about=[dict(name=name, href=href) for name, href in about.items()],
                 descriptions={nb.page: plain(nb.description) for nb in notebooks})
@@ -39,12 +39,13 @@ def know(menu, notebooks, cfg):
 def write_sources(notebooks, menu, converter, cfg, folder):
     "Write all that Sphinx reads into `folder`; give the places from which the cells of each page come."
     shutil.copytree(cfg.nbs_path/'_site', folder, dirs_exist_ok=True)
-    (folder/'site.json').write_text(json.dumps(know(menu, notebooks, cfg)))
+    (folder/'site.json').write_text(json.dumps(known := know(menu, notebooks, cfg)))
+    (folder/'_static'/'menu.js').write_text(menu_script(known['menu']))
     contents = '\n\n'.join(toctree(part) for part in menu)
     places = {}
     for nb in sorted(notebooks, key=lambda nb: nb.page == PAPERS):  # the list of papers names whoever cites them
         page, places[nb.page] = converter.page(nb)
-        if nb.page == FRONT: page['cells'].append(markdown_cell(contents) | dict(id='contents'))
+        if nb.page == FRONT: page['cells'].append(markdown_cell(f'{all_pages(menu)}\n\n{contents}') | dict(id='contents'))
         target = folder/f'{nb.page}.ipynb'
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(page, indent=1))

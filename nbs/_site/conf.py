@@ -24,7 +24,7 @@ templates_path = ['_templates']
 html_context = dict(menu=SITE['menu'], about=SITE['about'])
 html_favicon = '_static/favicon.svg'
 html_css_files = ['site.css']
-html_js_files = ['site.js']
+html_js_files = ['menu.js', 'site.js']
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

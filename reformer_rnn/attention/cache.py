@@ -49,7 +49,7 @@ def append_positions(
     n = new.shape[dim]
     room = take_room(old)
     if room is None or not fits(room, n, dim): room = new_room(old, n, dim)
-    # `data` has no part in autograd's count of changes: nobody holds what is written here
+    # `data` has no part in autograd's count of changes: no tensor in use holds what is written here
     room.buffer.data.narrow(dim, room.end, n).copy_(new)
     out = room.buffer.narrow(dim, room.end-m, m+n)
     give_room(out, Room(room.buffer, room.end+n))
@@ -124,7 +124,7 @@ class Mark(NamedTuple):
 def weights_mark(
     *weights, # Tensors or None
     calls:int=0, # Something else that must not change
-)->Mark: # None if nobody can say, and where numbers must not be looked at
+)->Mark: # None if that is unknown, and where numbers must not be looked at
     "What tells whether these weights have changed"
     if torch.compiler.is_compiling() or in_transform(): return None
     weights = tuple(o for o in weights if o is not None)

@@ -298,7 +298,7 @@ def _check_state_rows(subject):
     found = _differ(subject, chosen, y[rows])
     if found: raise Failed(f'rows {rows} of a state give outputs that differ by {found[1]:.2g}',
                            **_example(subject, x, rows=rows))
-    return f'{state_nbytes(state)//3} bytes a row after {n} positions'
+    return f'{state_nbytes(state)//3} bytes per row after {n} positions'
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #45a484f1
 @layer_check('rows', 'each row of a batch comes out as it does alone')
@@ -649,7 +649,7 @@ def _explained(
 def check_layer(
     layer, # A module, a class or function that builds one, or 'package.module:Name'
     d_model:int, # Width of its input; a class is called with it
-    causal:bool=True, # Does it promise to be causal? Otherwise nobody asks
+    causal:bool=True, # Does it promise to be causal? Otherwise that is not tested
     skip:tuple=(), # Names of checks to leave out
     seed:int=0, # Of all numbers
     **options, # For the class or function

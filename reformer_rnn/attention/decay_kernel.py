@@ -79,7 +79,7 @@ class _Tile:
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #28bc67c6
 class _HeadTile(_Tile):
-    "One decay a head and position"
+    "One decay per head and position"
     def weigh(self, g):
         "The factors, and A"
         square = self.N,self.C,self.C
@@ -107,7 +107,7 @@ def largest_block(
 )->int: # A power of two
     "Positions of the largest blocks whose decays may all be divided by"
     s = 1
-    # on the meta device nobody knows the decays, and blocks of one are always right
+    # on the meta device the decays are unknown, and blocks of one are always right
     if g.is_meta or not g.min()>math.log(LEAST): return s
     while g.shape[1]>1:
         g = g[:,::2]+g[:,1::2]
@@ -333,7 +333,7 @@ class _Decay(torch.autograd.Function):
                 _put(out, cut(whole.transpose(1,2)))
         ctx.save_for_backward(*xs, S, *states[:-1])
         ctx.f,ctx.C = f,C
-        ctx.set_materialize_grads(False) # no zeros where nobody asked for a gradient
+        ctx.set_materialize_grads(False) # no zeros where no gradient was asked for
         return whole,states[-1]
 
 def _put(x, place):

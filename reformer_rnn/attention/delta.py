@@ -128,7 +128,7 @@ def scaled(self:_Tile, name, x, factor):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #367baa52
 def _by_chunk(tile, *xs):
-    "Tensors (N, ...), None left out, as lists with one entry a chunk, (sequences*h, ...)"
+    "Tensors (N, ...), None left out, as lists with one entry per chunk, (sequences*h, ...)"
     return [x.unflatten(0, (tile.chunks,-1)).unbind(0) for x in xs if x is not None]
 
 def _run_states(tile, start):
@@ -259,7 +259,7 @@ class _Delta(torch.autograd.Function):
                 tile.store(o, out, tile.shrink)
         ctx.save_for_backward(q, k, v, beta, g, S, *states[:-1])
         ctx.C = C
-        ctx.set_materialize_grads(False) # no zeros where nobody asked for a gradient
+        ctx.set_materialize_grads(False) # no zeros where no gradient was asked for
         return whole,states[-1]
 
 # %% ../../nbs/10_attention/15_delta.ipynb #ac7956b9
@@ -430,8 +430,8 @@ def delta_decays(
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
     if tuple(decay.shape)!=((h,) if decay.ndim==1 else (b,h,n)):
-        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one a head, {(h,)}, or '
-                         f'one a position, {(b,h,n)}')
+        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one per head, {(h,)}, or '
+                         f'one per position, {(b,h,n)}')
     return log_decays(decay, shape, dtype, mask)
 
 def _attend(Q, K, V, beta, g, S, C):

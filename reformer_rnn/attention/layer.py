@@ -126,7 +126,7 @@ def even_steps(self:AttentionLayer,
     state, # What an earlier call returned
 )->float: # `math.inf` for any number
     """After how many tokens, read one by one, will a step first do something else? For states
-    that grow; 0 if nobody can say"""
+    that grow; 0 if that is unknown"""
     return 0
 
 @patch

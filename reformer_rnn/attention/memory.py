@@ -141,7 +141,7 @@ class MemorizingAttention(SlidingAttention):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        window:int=128, # W: tokens in a block of the text, and how many keys a position sees
+        window:int=128, # W: tokens in a block of the text, and how many keys each position sees
         size:int=8192, # M: tokens in the store; 32768 in Hutchins et al. (2022)
         k_neighbours:int=32, # How many of them a position reads; 128 in Hutchins et al. (2022)
         approximate:bool=True, # Find them by the search of the authors' code, or exactly?

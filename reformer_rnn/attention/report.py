@@ -112,7 +112,7 @@ class Subject:
     def __init__(self,
         layer:nn.Module, # The layer
         d_model:int, # Its width
-        build=None, # `() -> layer`, another one like it; None if nobody knows how
+        build=None, # `() -> layer`, another one like it; None if that is unknown
         causal:bool=True, # Does it promise to be causal?
         seed:int=0, # Of all numbers
     ):

@@ -91,7 +91,7 @@ class SlidingAttention(QKVAttention):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        window:int=128, # W: how many keys a position sees; 512 in the paper
+        window:int=128, # W: how many keys each position sees; 512 in the paper
         include_self:bool=False, # Does a position see itself? In the authors' code it does not
         # Unit queries and keys, and a learned scale for each head? Otherwise scores are
         # (q·k)/sqrt(d) plus bias
@@ -238,7 +238,7 @@ class RSASlidingAttention(SlidingAttention):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        window:int=128, # W: how many keys a position sees
+        window:int=128, # W: how many keys each position sees
         # List of (kind, dilation, pair) for the heads with a matrix, as for `RSA`; default
         # `default_heads`
         heads=None,

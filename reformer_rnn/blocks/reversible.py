@@ -121,7 +121,7 @@ class ReversibleRun:
     "One call of a reversible stack"
     def __init__(self,
         stack:Stack, # Blocks with `steps`
-        states, # One state a block, or None
+        states, # One state per block, or None
         keep_states:bool, # Collect the new states?
         dtype:torch.dtype, # In which the blocks compute
         kwargs:dict, # Arguments of the steps
@@ -214,7 +214,7 @@ class ReversibleStack(Stack):
 @patch
 def forward(self:ReversibleStack,
     x:torch.Tensor, # (b, n, d_model)
-    states=None, # One state a block, from an earlier call
+    states=None, # One state per block, from an earlier call
     keep_states:bool=True, # Return the new states?
     context:torch.Tensor=None, # Passed to the steps; has a gradient
     **kwargs, # `mask` and the like, passed to the steps; without gradients

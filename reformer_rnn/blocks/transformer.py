@@ -139,7 +139,7 @@ class Stack(nn.ModuleList):
     "Blocks one after the other"
     def forward(self,
         x:torch.Tensor, # (b, n, d_model)
-        states=None, # One state a block, from an earlier call
+        states=None, # One state per block, from an earlier call
         keep_states:bool=True, # Return the new states?
         **kwargs, # `context` and `mask`, passed to the blocks
     ): # `(y, states)`: the states are None unless kept
@@ -151,7 +151,7 @@ class Stack(nn.ModuleList):
         return x,(tuple(kept) if keep_states else None)
 
     def block_states(self, states):
-        "One state a block; `ValueError` for another number of them"
+        "One state per block; `ValueError` for another number of them"
         if states is None: return [None]*len(self)
         if len(states)!=len(self):
             raise ValueError(f'{len(states)} states for {len(self)} blocks: expected one state a '

@@ -172,7 +172,7 @@ def unpack_images(
     "Read images from strings, or raise `ValueError`"
     for s in strings:
         if len(s)!=SIDE**2:
-            raise ValueError(f'{s!r} has {len(s)} characters: expected {SIDE**2}, one a pixel')
+            raise ValueError(f'{s!r} has {len(s)} characters: expected {SIDE**2}, one per pixel')
     return torch.tensor([[int(c, LEVELS) for c in s] for s in strings], dtype=torch.uint8).view(-1,
             SIDE, SIDE)
 

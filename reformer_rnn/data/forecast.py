@@ -313,7 +313,7 @@ def forecast_floors(
     parts:Split, # From `forecast_windows`
     period:int=None, # Rows of a season; None for those of a day
 )->dict: # Name -> `ForecastErrors` of the test windows
-    "Measure what forecasts achieve that nobody has to train"
+    "Measure the errors of forecasts that need no training"
     return {name: evaluate_forecast(f, parts.test) for name,
             f in baselines(parts.train, period).items()}
 

@@ -6,8 +6,8 @@
 __all__ = ['claims', 'COLOURS', 'UPDATE', 'STORED', 'claims_experiment', 'ledger', 'by_source', 'markdown_line',
            'counts_markdown', 'verdict_legend', 'hide_frame', 'plot_verdicts', 'by_chance', 'corrected',
            'chance_markdown', 'verdict_text', 'records_text', 'ours_with_setting', 'markdown_row', 'source_markdown',
-           'source_commands', 'commands_markdown', 'row_text', 'same_row', 'ledger_changes', 'ClaimsConfig', 'text_row',
-           'print_source', 'run_claims', 'store_ledger']
+           'source_commands', 'commands_markdown', 'commands_fold', 'row_text', 'same_row', 'ledger_changes',
+           'ClaimsConfig', 'text_row', 'print_source', 'run_claims', 'store_ledger']
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #275c40bf
 import json
@@ -152,39 +152,43 @@ def verdict_text(claim, row)->str:
     if claim.why: said.append(claim.why.rstrip('.'))
     return '; '.join(said)
 
-def records_text(claim, row)->str:
-    "Links to the notebook of the records"
-    page,names = f'{claim.notebook}.ipynb',row['results']
-    if claim.notebook and not names: return f'[computed]({page})'
-    if len(names)>2: return f'[{len(names)} folders]({page})'
-    return ' '.join(f'[`{name}`]({page})' for name in names)
+def records_text(claim, results)->str:
+    "Links to the notebook that explains the number, and to the folders of the raw records"
+    links = [f'[notebook]({claim.notebook}.ipynb)'] if claim.notebook else []
+    names = claim.results.split()
+    folders = [(name,folder) for name in names if (folder := results.folder(name))]
+    raw = ' '.join(f'[`{name}`]({folder.relative_to(results.root).as_posix()})'
+                   for name,folder in folders)
+    if len(folders)>2: raw = f'<details><summary>{len(folders)} folders</summary>{raw}</details>'
+    return ' '.join([*links,raw]).strip()
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #3cac67c6
 def ours_with_setting(claim, row)->str:
-    "Our number, from how much it comes, what was measured, and the effect that would be shown"
+    "What was measured, our number, from how much it comes, and the effect that would be shown"
     if row['value'] is None: return ''
     n = f', n={row["n"]}' if row['n']>1 else ''
-    setting = f' ({claim.setting})' if claim.setting else ''
+    setting = f'{claim.setting}: ' if claim.setting else ''
     effect = f'; {text}' if (text := effect_text(claim, row)) else ''
-    return f'{ours_text(claim, row)}{n}{setting}{effect}'
+    return f'{setting}**{ours_text(claim, row)}**{n}{effect}'
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #1ad49c3d
-def markdown_row(claim, row)->str:
+def markdown_row(claim, row, results)->str:
     "A row of the table of one document"
     def cell(text): return text.replace('%', ' %').replace('  %', ' %').replace('|', '/')
     cells = [f'**{claim.name}**: {claim.text} ({claim.place})', claim.theirs,
              claim.region.words if claim.region else '', ours_with_setting(claim, row),
-             verdict_text(claim, row), records_text(claim, row)]
+             verdict_text(claim, row), records_text(claim, results)]
     return markdown_line(*map(cell, cells))
 
 def source_markdown(
     source:str, # Key of a document
     rows:list, # From `ledger`
+    results:Results, # What is stored, for the links to it
 )->str: # Markdown, with links from the folder of notebooks
     "The table of one document"
     head = 'claim and place','theirs','counts as true','here','verdict','records'
     pairs = zip(claims, rows, strict=True)
-    own = [markdown_row(*pair) for pair in pairs if pair[0].source==source]
+    own = [markdown_row(*pair, results) for pair in pairs if pair[0].source==source]
     return '\n'.join([markdown_line(*head), '|---'*len(head)+'|', *own])
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #353ee4bb
@@ -210,6 +214,11 @@ def commands_markdown(source, results)->str:
     for name,lines in source_commands(source, results).items():
         block += [f'{line}  # {name}' for line in lines if line]
     return '\n'.join([*block,'```'])
+
+def commands_fold(source, results)->str:
+    "The same, folded"
+    return ('<details class="cell-code"><summary>The commands behind it</summary>\n\n'
+            f'{commands_markdown(source, results)}\n\n</details>')
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #94ce77ce
 UPDATE = 'reformer_rnn claims --results nbs --update' # Accepts a changed ledger

@@ -72,7 +72,7 @@ class FeedbackStack(Stack):
 @patch
 def forward(self:FeedbackStack,
     x:torch.Tensor, # (b, n, d_model)
-    states=None, # One state a block, from an earlier call
+    states=None, # One state per block, from an earlier call
     keep_states:bool=True, # Return the new states?
     mask:torch.Tensor=None, # (b, n), False at padding
 ): # `(y, states)`: the states are None unless kept

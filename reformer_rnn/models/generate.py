@@ -99,7 +99,7 @@ class Generating(Carrying):
     def even_steps(self,
         before, # A state
         after, # The state that reading one token has made of it
-    )->float: # `math.inf` for any number, 0 if nobody can say
+    )->float: # `math.inf` for any number, 0 if that is unknown
         "For how many more tokens does reading one consist of the same operations?"
         return math.inf if same_form(before, after) else 0
 
@@ -269,7 +269,7 @@ def read_pieces(model, ids, mask, size):
 def __call__(self:Decoder,
     tokens:torch.Tensor, # The next token of every row, (b,) or (b, 1); not checked
 )->torch.Tensor: # Logits of the token after it, (b, vocab_sz)
-    "Read one more token a row"
+    "Read one more token per row"
     if not self.groups: raise ValueError('nothing was read yet: call `read` with the prompts first')
     self.length += 1
     if self.room is not None and self.length>self.room:
@@ -292,7 +292,7 @@ def decoder(self:Generating,
     batch:int, # Rows
     compile:bool=False, # Run steps of one token through `torch.compile`?
 )->Decoder:
-    "A stepping object: `read` takes prompts, and a call one token a row"
+    "A stepping object: `read` takes prompts, and a call one token per row"
     return Decoder(self, batch, compile)
 
 # %% ../../nbs/30_models/01_generate.ipynb #425b631e

@@ -442,9 +442,9 @@ def forward(self:RecurrentGPT2,
 )->torch.Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
     "Logits; with `carry_state`, continuing from the call before"
     if self.training and self.rec.carries and torch.is_grad_enabled() and ids.shape[1]<=self.window:
-        warnings.warn(f'one window of {ids.shape[1]} tokens a step: what {self.kind!r} writes is '
+        warnings.warn(f'one window of {ids.shape[1]} tokens per step: what {self.kind!r} writes is '
                       'read in the next window, so that it learns nothing from this one; train '
-                      f'with at least {2*self.window} tokens a step')
+                      f'with at least {2*self.window} tokens per step')
     logits,state = self.read(ids, self.carried(), reset, mask)
     self.carry(state)
     return logits

@@ -49,7 +49,7 @@ def restart(
     return state._replace(memory=memory, known=state.known & ~rows)
 
 def by_row(rows, memory):
-    "One value a row, (b,), with the dimensions of a memory"
+    "One value per row, (b,), with the dimensions of a memory"
     return rows.view(-1, *[1]*(memory.ndim-1))
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #f6f6a831

@@ -197,7 +197,7 @@ def max_positions(self:LM)->int: # None for any number
 def even_steps(self:LM,
     before:LMState, # A state
     after:LMState, # The state that reading one token has made of it
-)->float: # `math.inf` for any number, 0 if nobody can say
+)->float: # `math.inf` for any number, 0 if that is unknown
     "For how many more tokens does reading one consist of the same operations?"
     if before is None: return 0
     layers = zip(self.blocks, before.layers, after.layers, strict=True)

@@ -127,7 +127,7 @@ class Program:
         self.scope = {} # name -> what lines of the program refer to
         self.lines = []
         self.count = 0
-        # weights of inference mode have no versions, so that nobody can tell whether they change
+        # weights of inference mode have no versions, so changes to them go unseen
         self.parts = [] if any(o.is_inference() for o in weights) else weights
         self.versions = _versions(self.parts)
         self.fixed = _fixed(calls, self.weights, outputs) if self.parts else {}
@@ -264,7 +264,7 @@ def same_form(a, b)->bool:
 # %% ../../nbs/30_models/00_tape.ipynb #5bbfb939
 class Replay:
     "Steps of one token with the state inside, repeated from a tape where that is possible"
-    tries = 8 # steps in a row that are not alike before nobody looks any more
+    tries = 8 # steps in a row that are not alike before the search ends
     def __init__(self,
         model, # With `next_logits` and `even_steps`
         state, # After the first tokens
@@ -280,14 +280,14 @@ class Replay:
         self.left = 0 # steps for which it holds
         self.missed = 0 # steps in a row that were not alike
         self.why = None # why nothing can be repeated
-        self.own = False # is the state known to nobody else?
+        self.own = False # does no other code hold the state?
         self.keep(state)
 
     def __call__(self,
         ids:torch.Tensor, # Tokens, (b, 1)
         around=nullcontext, # Makes the context in which the model itself runs
     )->torch.Tensor: # Logits of the next token, (b, vocab_sz)
-        "Read one more token a row, under `inference_mode`"
+        "Read one more token per row, under `inference_mode`"
         if not self.left or not self.last.current():
             with around(): return self.slowly(ids)
         self.left -= 1
@@ -365,6 +365,6 @@ class Steps:
         ids:torch.Tensor, # Tokens, (b, 1)
         around=nullcontext, # Makes the context in which the model runs
     )->torch.Tensor: # Logits of the next token, (b, vocab_sz)
-        "Read one more token a row"
+        "Read one more token per row"
         with around(): logits,self.state = self.step(ids, self.state)
         return logits

@@ -48,7 +48,7 @@ def from_runs(
 SHARE = 0.,1. # Bounds of accuracies and other shares
 
 def over_seeds(
-    values, # One number a run
+    values, # One number per run
     bounds:tuple=(-inf,inf), # Between which the quantity lies, as `SHARE` for an accuracy
     items:int=0, # Answers behind all values, if they are shares of them; 0 if that is not known
 )->Measured: # None without values

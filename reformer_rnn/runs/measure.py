@@ -204,7 +204,7 @@ class Measurement(Settings):
         tokens = getattr(self, 'tokens', 0)
         for n in getattr(self, 'lengths', ()):
             if tokens%n:
-                raise ValueError(f'{tokens} tokens a step cannot be cut into sequences of {n}: '
+                raise ValueError(f'{tokens} tokens per step cannot be cut into sequences of {n}: '
                                  'choose a length that divides them')
 
 # %% ../../nbs/60_runs/06_measure.ipynb #b5b8b53b

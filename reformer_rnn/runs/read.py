@@ -176,7 +176,7 @@ def as_text(value)->str:
 def values(self:Runs,
     path:str, # As in `number`
 )->list:
-    "One number a run"
+    "One number per run"
     return [number(run, path) for run in self]
 
 @patch

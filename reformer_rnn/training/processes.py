@@ -83,7 +83,7 @@ def from_first(
 
 # %% ../../nbs/50_training/09_processes.ipynb #7964be56
 def _free_port():
-    "A port that nobody listens to"
+    "A port that is free"
     with socket.socket() as s:
         s.bind(('127.0.0.1', 0))
         return s.getsockname()[1]

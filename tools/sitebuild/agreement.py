@@ -1,18 +1,28 @@
-"Compare the reference on finished pages with the modules it is about: every signature, every place, nothing missing."
-import re
+"Compare the reference on finished pages with the modules it is about: signatures, sources, places, nothing missing."
+import ast, re
 from collections import defaultdict
 from html import unescape
 
 from . import api
 
 ENTRY = re.compile(r'data-api="([^"]+)".*?<pre>(.*?)</pre>', re.S)
+FOLDED = re.compile(r'<details class="api-code">.*?<pre>(.*?)</pre>', re.S)
+REFERENCE = 'id="reference"'
 
 class Package:
     "The modules in the folder `lib` as they are written, read when they are needed."
     def __init__(self, lib):
-        self.lib, self.read = lib.resolve(), {}
+        self.lib, self.read, self.statements = lib.resolve(), {}, {}
 
     def path(self, module): return self.lib/(module.replace('.', '/') + '.py')
+
+    def holds(self, module, code):
+        "Has the file of a module a statement with this `code`? There, imports within the library are relative."
+        plain = lambda text: re.sub(r'^ *from [\w.]+|^# %%.*\n', '', text, flags=re.M)
+        if module not in self.statements:
+            text = self.path(module).read_text()
+            self.statements[module] = {plain(code) for _, code in api.extents(ast.parse(text), text.split('\n'))}
+        return plain(code) in self.statements[module]
 
     def definitions(self, module):
         "Line and signature of what a module defines, by name."
@@ -21,16 +31,36 @@ class Package:
             self.read[module] = api.module_definitions(path.read_text()) if path.exists() else {}
         return self.read[module]
 
+def words(html): return unescape(re.sub('<[^>]+>', '', html)).strip()
+
 def entries(page):
     "Key and signature of each definition that the HTML of a `page` documents, from top to bottom."
-    return [(key, unescape(re.sub('<[^>]+>', '', shown)).strip()) for key, shown in ENTRY.findall(page)]
+    return [(key, words(shown)) for key, shown in ENTRY.findall(page)]
+
+def sources(page):
+    "The source that is folded into each entry of the HTML of a `page`, by key; a method has that of its class."
+    parts = re.split(r'data-api="([^"]+)"', page)
+    found = {key: FOLDED.search(text) for key, text in zip(parts[1::2], parts[2::2])}
+    return {key: words(code[1]) for key, code in found.items() if code}
+
+def check_sources(page, found, library, package, problems):
+    "The reference follows the lesson, and every entry that is `found` there holds the source of the module."
+    held = sources(page)
+    lesson, _, _ = page.partition(REFERENCE)
+    for key, _ in found:
+        if not (o := library.by_key.get(key)): continue
+        if f'data-api="{key}"' in lesson: problems.add(o.place, f'`{o.name}` is documented before the reference')
+        if o.code and not package.holds(o.module, held.get(key, '')):
+            problems.add(o.place, f'the reference has another source of `{o.name}` than {o.module}; run `make export`')
 
 def check(site, notebooks, library, package, problems):
     "Whatever the pages in the folder `site` say wrongly about the `package` goes to `problems`."
     documented = defaultdict(int)
     for nb in notebooks:
         last = {}  # The line of the last entry, by module
-        for key, shown in entries((site/f'{nb.page}.html').read_text()):
+        page = (site/f'{nb.page}.html').read_text()
+        check_sources(page, found := entries(page), library, package, problems)
+        for key, shown in found:
             documented[key] += 1
             module, _, name = key.partition(':')
             o = library.by_key.get(key)

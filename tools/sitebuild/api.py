@@ -9,6 +9,8 @@ from .markdown import escape
 from .notebooks import Place, directives
 
 FUNCTION = ast.FunctionDef, ast.AsyncFunctionDef
+FEW = 4  # so many definitions in a row are named with what they do, more with their names alone
+PARAGRAPH = '\n\n'
 NEEDS_NO_DOC = 'extra_repr'  # a hook of PyTorch, documented there
 
 @dataclass
@@ -251,7 +253,7 @@ def rest(o):
 
 def body(o, text, source):
     "What the definition `o` does in one paragraph, and the rest: signature, more of the docstring, parameters."
-    first, _, more = o.doc.partition('\n\n')
+    first, _, more = o.doc.partition(PARAGRAPH)
     if o.doc and any(not base.endswith('NamedTuple') for base in o.bases):
         bases = ' and '.join(f'`{base}`' for base in o.bases)
         more = f'It takes the arguments of {bases}{", too" if o.parameters else ""}.\n\n{more}'.strip()
@@ -260,18 +262,29 @@ def body(o, text, source):
     parts.append(f'<a class="api-source" href="{source}">source</a>')
     return text(first) or 'Its signature', '\n\n'.join(part for part in parts if part)
 
-def entry(o, level, text, source, folded=True):
+def lesson_anchor(o): return f'{o.anchor}-in-the-lesson'
+
+def signposts(found, text, shown):
+    "The Markdown that leads from the lesson to the definitions `found`, above their code if that is `shown` there."
+    if shown:
+        marks = ''.join(f'<span class="api-anchor" id="{lesson_anchor(o)}"></span>' for o in found)
+        return '{.defined}\n' + marks + 'Reference: ' + ', '.join(text(f'`{o.name}`') for o in found)
+    if len(found) > FEW: return '{.defined}\nDefined here: ' + ', '.join(text(f'`{o.name}`') for o in found)
+    return '\n\n'.join('{.defined}\n' + text(f'`{o.name}` {o.doc.partition(PARAGRAPH)[0]}') for o in found)
+
+def entry(o, text, source, shown=False):
     """The Markdown of the definition `o` and, if it is a class, of its methods: a line that a click opens.
 
-    `source` gives the address of code; the code itself is there `folded`, unless it stands open beside the entry.
+    `source` gives the address of code. If the lesson has `shown` it, the entry leads there, too.
     """
-    own_id = lambda d: f' id="{d.anchor}"' if '.' in d.name else ''  # a heading has that id by itself
-    mark = lambda d: f'<span class="api-anchor"{own_id(d)} data-api="{d.key}"></span>\n\n'
+    # a heading has its name as its id by itself, unless there is a dot in it
+    mark = lambda d: (f' id="{d.anchor}"' if '.' in d.name else '') + f' data-api="{d.key}"'
     first, rest = body(o, text, source(o))
-    parts = [f'{mark(o)}{"#"*level} `{o.name}`', '<details class="api"><summary>', first, '</summary>', rest]
-    if folded: parts.append(fold('Code', o.code))
+    if shown: rest += f' <a class="api-source" href="#{lesson_anchor(o)}">in the lesson</a>'
+    parts = [f'### `{o.name}`', f'<details class="api"{mark(o)}><summary>', first, '</summary>', rest,
+             fold('Code', o.code)]
     for member in (d for d in o.members if d.doc):
         does, called = body(member, text, source(member))
         signed, _, details = called.partition('\n```\n\n')
-        parts.append(f'::::{{container}} api-member\n{mark(member)}{signed}\n```\n\n{does}\n\n{details}\n::::')
+        parts.append(f'::::{{container}} api-member\n<span class="api-anchor"{mark(member)}></span>\n\n{signed}\n```\n\n{does}\n\n{details}\n::::')
     return '\n\n'.join([*parts, '</details>'])

@@ -1,6 +1,5 @@
 "Turn notebooks into what Sphinx with MyST-NB reads: neutral Markdown into MyST, definitions into reference entries."
-import ast
-import re
+import ast, re
 from functools import cached_property
 
 from nbdev.doclinks import NbdevLookup
@@ -21,7 +20,7 @@ WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
 # text, other code, and definitions.
 ASIDE, LONG, WHOLE = 4, 12, 18
 TEST = re.compile(r'^\s*(?:with )?(?:assert\b|test_\w+\(|pytest\.raises)', re.M)
-REFERENCE = re.compile(r'^## Reference[ \t]*$', re.M)
+REFERENCE = re.compile(r'^#+ Reference[ \t]*$', re.M)
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
 
 def callouts(text):
@@ -31,10 +30,6 @@ def callouts(text):
         title = title[1] if title else found['title'] or found['kind'].capitalize()
         return f'{found["fence"]}{{admonition}} {title}\n:class: {found["kind"]}\n\n'
     return CALLOUT.sub(admonition, text)
-
-def headed(cell):
-    "Does the reference of a page begin with this cell?"
-    return cell.cell_type == 'markdown' and REFERENCE.search(rewrite(cell.source, fence=lambda piece: ''))
 
 def imports(source):
     "Does `source` do nothing but import?"
@@ -57,7 +52,10 @@ class Converter:
         self.root = cfg.config_path.resolve()
         self.by_path = {nb.path.resolve(): nb for nb in notebooks}
 
-    def repository(self, name): return f'{self.cfg.git_url}/blob/{self.cfg.branch}/{name}'
+    def repository(self, name):
+        "The address of a file or folder of the project."
+        kind = 'tree' if (self.root/name).is_dir() else 'blob'
+        return f'{self.cfg.git_url}/{kind}/{self.cfg.branch}/{name}'
 
     def source(self, o):
         "The address of the code of a definition."
@@ -81,7 +79,7 @@ class Converter:
         if len(found) > 1:
             modules = ' and '.join(o.module for o in found)
             self.problems.add(place, f'`{name}` is defined in {modules}; say which, as in `{found[0].module}.{name}`')
-        if found: href = nb.link(f'{found[0].page}.html#{found[0].anchor}')
+        if found: href = (found[0].page != nb.page)*nb.link(f'{found[0].page}.html') + f'#{found[0].anchor}'
         # A plain lower-case word is more often a variable than another library's function.
         elif re.search(r'[A-Z_(]', code): href = self.elsewhere.get(name)
         else: href = None
@@ -100,6 +98,12 @@ class Converter:
         page = target.partition('#')[0].removeprefix(own).removesuffix('.html')
         if target.startswith(own) and page in self.moved:
             self.problems.add(place, f'links to {target}, which has moved to {self.moved[page].page}.html')
+
+    def text(self, nb, cell):
+        "A Markdown cell, made to fit the site."
+        if REFERENCE.search(rewrite(cell.source, fence=lambda piece: '')):
+            self.problems.add(cell.place, 'has the heading Reference, which is that of the list of all definitions')
+        return self.markdown(nb, cell.place, cell.source)
 
     def link(self, nb, place, piece):
         "A link or picture `piece`, its target checked and made to fit the site."
@@ -213,44 +217,44 @@ class Converter:
         metadata = dict(tags=tags, mystnb=dict(image=picture) | prompts)
         return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
 
-    def entries(self, nb, found, level, folded=True):
-        """The reference entries of what exported cells hold, each with its place; their code is there `folded`, or not
-        at all."""
-        for o, place in found:
-            if isinstance(o, api.Definition):
-                yield api.entry(o, level, lambda text: self.markdown(nb, o.place, text), self.source, folded), place
-            elif folded: yield api.rest(o), place
+    def reference(self, nb, defined):
+        """The reference of a page, each part with its place: what its cells have `defined`, in the order of the source,
+        and what is no public definition last."""
+        if not defined: return
+        yield '## Reference', nb.place(0)
+        for o, shown in defined:
+            if not isinstance(o, api.Definition): continue
+            yield api.entry(o, lambda text: self.markdown(nb, o.place, text), self.source, shown), o.place
+        helpers = [o for o, _ in defined if isinstance(o, api.Rest)]
+        if helpers: yield '\n\n'.join(['### Helpers', *map(api.rest, helpers)]), nb.place(0)
 
-    def exported(self, nb, cell):
-        return [(o, cell.place) for o in self.library.cells.get((nb.name, cell.place.cell), [])]
+    def signposts(self, nb, found, shown):
+        "What leads from the lesson to the definitions `found`, with its place."
+        return api.signposts(found, lambda text: self.markdown(nb, found[0].place, text), shown), found[0].place
 
     def cells(self, nb):
-        """Every cell of a page with the place it comes from.
+        """Every cell of a page with the place it comes from: the lesson, and the reference after it.
 
-        Definitions stand where their cells are. On a page with the heading "## Reference" those before it stand right
-        under it, so that the lesson above shows only code that is marked with `#| exports`.
+        The lesson shows the code that is short and marked with `#| exports`; of other definitions it gives the names.
         """
-        level = 1
-        waiting = [] if any(headed(cell) for cell in nb.shown) else None
+        defined, unseen = [], []
         yield self.top(nb), nb.place(0)
         for cell in nb.shown:
-            if cell.cell_type == 'markdown':
-                headings = rewrite(cell.source, fence=lambda piece: '')
-                level = ([level] + [len(o) for o in re.findall(r'^(#+) ', headings, re.M)])[-1]
-                yield self.markdown(nb, cell.place, cell.source), cell.place
-                if waiting is not None and headed(cell):
-                    for found, folded in waiting: yield from self.entries(nb, found, 3, folded)
-                    waiting = None
-                continue
+            found, shown = self.library.cells.get((nb.name, cell.place.cell), []), False
+            definitions = [o for o in found if isinstance(o, api.Definition)]
             if api.exported(nb.cells[cell.place.cell]):
                 shown = 'exports' in cell.directives_ and cell.source.count('\n') < WHOLE
-                if waiting is None:
-                    found = self.exported(nb, cell)
-                    yield from self.entries(nb, found, 2 if level == 1 else 3, not shown)
-                    if any(isinstance(o, api.Definition) for o, _ in found): level = max(level, 2)
-                else: waiting.append((self.exported(nb, cell), not shown))
-                if not shown: continue
-            if cell.source and (made := self.code(nb, cell)): yield made, cell.place
+                defined += [(o, shown) for o in found]
+                if not shown:
+                    unseen += definitions
+                    continue
+            if unseen: yield self.signposts(nb, unseen, False)
+            unseen = []
+            if shown and definitions: yield self.signposts(nb, definitions, True)
+            if cell.cell_type == 'markdown': yield self.text(nb, cell), cell.place
+            elif cell.source and (made := self.code(nb, cell)): yield made, cell.place
+        if unseen: yield self.signposts(nb, unseen, False)
+        yield from self.reference(nb, defined)
         if nb is self.bibliography.notebook:
             yield f'## Citing this library\n\n```bibtex\n{project_bibtex(self.cfg)}\n```', nb.place(0)
 

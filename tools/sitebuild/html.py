@@ -1,5 +1,6 @@
 "Make finished pages lighter, and look through them for whatever does not lead anywhere."
 import re
+from collections import Counter
 from functools import partial
 from html import escape, unescape
 from html.parser import HTMLParser
@@ -41,7 +42,8 @@ def words(html): return ' '.join(unescape(re.sub('<[^>]+>', '', html)).split())
 def ledger(found, rows=()):
     """A table of claims with a place for every claim, and cells that know the head of their column; others stay.
 
-    A table of claims is one with a column "verdict", and a first column that begins with "claim".
+    A table of claims is one with a column "verdict", and a first column that begins with "claim". It can be folded;
+    it is open in the page, so that it is there without scripts, which fold it where there are many.
     """
     labels = [words(o) for o in re.findall(r'<th[^>]*>(.*?)</th>', found[0], re.S)]
     if 'verdict' not in labels or not labels[0].startswith('claim'): return found[0]
@@ -56,7 +58,14 @@ def ledger(found, rows=()):
         return (f'<tr{line[1]} id="claim-{name}" '
                 f'data-verdict="{escape(verdict)}">{shown.replace("</strong>", link, 1)}</tr>')
     head, mark, body = found[0].partition('<tbody>')
-    return head.replace('class="', 'class="ledger ', 1) + mark + re.sub(r'<tr([^>]*)>(.*?)</tr>', row, body, flags=re.S)
+    table = head.replace('class="', 'class="ledger ', 1) + mark + re.sub(r'<tr([^>]*)>(.*?)</tr>', row, body, flags=re.S)
+    return f'<details class="claims" open><summary>{counted(table)}</summary>{table}</details>'
+
+def counted(table):
+    "How many claims a finished table holds, with which verdicts; this is read while the table is folded."
+    verdicts = Counter(unescape(o) for o in re.findall(r'data-verdict="([^"]*)"', table))
+    total = verdicts.total()
+    return f'{total} claim{"s"*(total != 1)}: ' + ', '.join(f'{n} {name}' for name, n in verdicts.most_common())
 
 class Page(HTMLParser):
     "The ids of a page, and what it points to."

@@ -3,7 +3,7 @@
 A part names its pages by their addresses without suffix, in the order in which they are read: `attention/lsh`, or
 `papers/reformer/*` for those of a folder that no part names, in the order of their files.
 """
-import re, tomllib
+import json, re, tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from html import escape
@@ -50,6 +50,24 @@ def parts(nbs, notebooks, front, problems):
 def toctree(part):
     "A part of the menu as Sphinx needs it, to know what follows what."
     return '\n'.join(['```{toctree}', ':hidden:', f':caption: {part.name}', '', *(nb.page for nb in part.pages), '```'])
+
+def slug(part): return 'pages-' + re.sub(r'\W+', '-', part.lower()).strip('-')
+
+def all_pages(found):
+    "The Markdown of the front page's list of all pages, by the parts of the menu; a click opens a part."
+    listed = lambda part: '\n'.join(f'- [](/{nb.page}.ipynb)' for nb in part.pages)
+    fold = lambda part: (f'<details class="pages" id="{slug(part.name)}"><summary>{part.name} ({len(part.pages)})'
+                         f'</summary>\n\n{listed(part)}\n\n</details>')
+    return '\n\n'.join(['## All pages', *map(fold, found)])
+
+def menu_script(menu):
+    """The script with which a page fills the parts of the `menu` to which it does not belong.
+
+    It is one file for all pages, which would each be 8 KB larger with the whole menu inside. Without scripts those
+    parts lead to the list on the front page.
+    """
+    pages = [[[page['name'], page['title']] for page in part['pages']] for part in menu]
+    return f'const MENU = {json.dumps(pages, ensure_ascii=False, separators=(",", ":"))};\n'
 
 def plain(text):
     "Markdown `text` in one line without marks."

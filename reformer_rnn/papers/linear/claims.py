@@ -99,11 +99,13 @@ linear_claims += [
     copying('the same loss as softmax', f'Claim 1; {PAPER}, figure 2',
             'Linear attention reaches the same loss as softmax', 'the same', 0., between(-.01, .01),
             measure=difference('linear','softmax','epochs.valid_loss.-1'), form='{:+.4f} nats',
+            setting='last loss, linear minus softmax',
             why='The tolerance is a hundredth of a nat.'),
     copying('lower loss than hashing', f'{PAPER}, figure 2',
             'Linear attention reaches a lower loss than hashed attention',
             'lower', None, below_zero,
-            measure=difference('linear','lsh-4','epochs.valid_loss.-1'), form='{:+.3f} nats'),
+            measure=difference('linear','lsh-4','epochs.valid_loss.-1'), form='{:+.3f} nats',
+            setting='last loss, linear minus four rounds of hashing'),
     copying('harder at the beginning', 'Section 6, answer of the authors',
             'Early in training linear attention is behind softmax',
             'below 10,000 updates', None, above_zero,
@@ -124,11 +126,11 @@ linear_claims += [
           'The time of linear attention is proportional to the length',
           '1.7 to 1.9 per doubling', .95, between(.8, 1.25),
           measure=time_ratio('training', 16384, other='linear', other_n=256),
-          setting='time a token at 16,384 over 256, training'),
+          setting='time per token at 16,384 over 256, training'),
     timed('quadratic time of softmax', 'Result 2', 'Softmax attention shows quadratic complexity',
           'signs', None, between(1.5, 2.5),
           measure=time_ratio('training', 16384, name='softmax', other_n=8192),
-          setting='time a token at 16,384 over 8,192'),
+          setting='time per token at 16,384 over 8,192'),
     timed('a token takes constant time', f'Section 1; {PAPER}, section 3.4',
           'As an RNN, linear attention takes the same time for every token',
           'constant', 1., between(.8, 1.25),
@@ -163,7 +165,7 @@ linear_claims += [slower_at(n) for n in printed]
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #600f6cc3
 crossed = partial(timed, measure=crossing('training'), form='{:.0f}',
-                  setting='crossover in training, one CPU thread')
+                  setting='length from which on linear trains faster than softmax, one CPU thread')
 linear_claims += [
     crossed('faster from 512 on', f'Claim 3; {PAPER}, figure 1',
             'Linear attention is faster than softmax from 512 positions on',
@@ -251,13 +253,16 @@ quality = partial(Claim, LINEAR, results='digits', notebook='70_papers/20_linear
 linear_claims += [
     quality('softmax draws a little better', f'{PAPER}, table 1',
             'Linear attention needs slightly more bits per pixel than softmax',
-            '+0.023', .023, above_zero, measure=difference('linear','softmax','bits_per_dim')),
+            '+0.023', .023, above_zero, measure=difference('linear','softmax','bits_per_dim'),
+            setting='bits per pixel, linear minus softmax'),
     quality('linear draws better than LSH-4', f'{PAPER}, table 1',
             'Linear attention needs fewer bits per pixel than four rounds of hashing',
-            '-0.032', -.032, below_zero, measure=difference('linear','lsh-4','bits_per_dim')),
+            '-0.032', -.032, below_zero, measure=difference('linear','lsh-4','bits_per_dim'),
+            setting='bits per pixel, linear minus four rounds of hashing'),
     quality('four rounds draw better than one', f'{PAPER}, table 1',
             'Four rounds of hashing need fewer bits per pixel than one',
-            '-0.069', -.069, below_zero, measure=difference('lsh-4','lsh-1','bits_per_dim')),
+            '-0.069', -.069, below_zero, measure=difference('lsh-4','lsh-1','bits_per_dim'),
+            setting='bits per pixel, four rounds minus one'),
 ]
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #839f857b
@@ -307,7 +312,7 @@ linear_claims += [
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #a8887a5a
 def both_passes(name, other, n=4096, other_n=None):
-    "Measure: time a token of both passes, divided by that of another candidate or length"
+    "Measure: time per token of both passes, divided by that of another candidate or length"
     m = other_n or n
     one,two = dict(name=name, n=n, backward=True),dict(name=other, n=m, backward=True)
     return rows_ratio('training', one, two, scale=m/n)
@@ -356,7 +361,7 @@ linear_claims += [
     kernel('the delta rule in linear time', 'Yang et al. 2024b, abstract',
            'In chunks, the time of the delta rule is proportional to the length', 'linear', 1.,
            between(.8, 1.25), measure=both_passes('delta', 'delta', 16384, 1024),
-           setting='time a token at 16,384 over 1,024, both passes, one CPU thread'),
+           setting='time per token at 16,384 over 1,024, both passes, one CPU thread'),
     kernel('constant time a token', 'Schlag et al. 2021, section 4.2',
            'The state has a fixed size, so a step takes the same time, however much it has seen',
            'constant', 1.,

@@ -72,19 +72,23 @@ reformer_report = [
     claim('full attention copies', table+', row Full, column Full',
           'A full attention transformer can solve this task perfectly',
           '100.00 %', 1., at_least(.99, '{:.0%}'),
-          measure=pooled(mean_of('shared_qk','accuracy.full'))),
+          measure=pooled(mean_of('shared_qk','accuracy.full')),
+          setting='accuracy of full attention'),
     claim('four rounds copy', table+', row LSH-4, column LSH-4',
           'A transformer with four rounds of hashing solves the task nearly as well',
           '99.77 %', .9977, at_least(.99, '{:.0%}'),
-          measure=pooled(mean_of('lsh-4','accuracy.LSH-4'))),
+          measure=pooled(mean_of('lsh-4','accuracy.LSH-4')),
+          setting='accuracy of four rounds'),
     claim('four rounds are like full', 'Results, text',
           'Four rounds give near identical performance to full attention',
           '-0.23 %', -.0023, between(-.01, .01, '{:.0%}'),
-          measure=pooled(difference('lsh-4','shared_qk','accuracy.LSH-4','accuracy.full'))),
+          measure=pooled(difference('lsh-4','shared_qk','accuracy.LSH-4','accuracy.full')),
+          setting='accuracy of four rounds minus full attention'),
     claim('two rounds copy', table+', row LSH-2, column LSH-2',
           'A transformer with two rounds of hashing solves the task',
           '97.08 %', .9708, at_least(.95, '{:.0%}'),
-          measure=pooled(mean_of('lsh-2','accuracy.LSH-2'))),
+          measure=pooled(mean_of('lsh-2','accuracy.LSH-2')),
+          setting='accuracy of two rounds'),
 ]
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #b1343074
@@ -93,13 +97,14 @@ reformer_report += [
           'With one round of hashing a model is clearly worse than with four',
           '56.09 % against 99.77 %', -.4368, at_most(-.05, '{:.0%}'),
           measure=pooled(difference('lsh-1','lsh-4','accuracy.LSH-1','accuracy.LSH-4')),
+          setting='accuracy of one round minus four',
           why='The next claim is about more steps.'),
     claim('one round gets there', 'Discrepancy, item 1',
           'With a higher learning rate, one round of hashing is trained to near perfection',
           'near 100 %', 1., at_least(.98, '{:.0%}'),
           results='copy_lr/lr-1e-3',
           measure=pooled(mean_of('lsh-1','accuracy.LSH-1')),
-          setting='rate 1e-3, as in the report, and 1,000 steps',
+          setting='accuracy of one round at rate 1e-3, as in the report, after 1,000 steps',
           smaller='length 256 and 1,000 steps instead of 1,024 and 150,000',
           why='Here twice the steps at half the rate of the other runs; which of the two '
               'decides was not separated.'),
@@ -107,14 +112,14 @@ reformer_report += [
           'Performance decreases as the number of hashing rounds in training decreases',
           '99.77, 97.08, 56.09 %', -.4099, below_zero,
           measure=pooled(difference('lsh-1','lsh-2','accuracy.LSH-1','accuracy.LSH-2')),
-          setting='one round minus two'),
+          setting='accuracy of one round minus two'),
 ]
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #e4b046b6
 reformer_report += [
     claim('fewer rounds, worse evaluation', 'Results, text',
           'Models trained with hashing get worse with fewer rounds at evaluation',
-          '-22.09 %', -.2209, below_zero, setting='one round minus eight, trained with four',
+          '-22.09 %', -.2209, below_zero, setting='accuracy under one round minus eight, trained with four',
           measure=pooled(difference('lsh-4','lsh-4','accuracy.LSH-1','accuracy.LSH-8'))),
 ]
 
@@ -125,13 +130,14 @@ reformer_report += [
           'hashing',
           '1.37 %', .0137, at_most(.1, '{:.0%}'),
           measure=pooled(mean_of('shared_qk','accuracy.LSH-8')),
+          setting='accuracy under eight rounds, trained with full attention',
           why='The report gave keys of another length to hashed than to full attention; here '
               'both use keys of length 1.'),
     claim('more rounds are no help to full', table+', row Full',
           'Under eight rounds the fully trained model is worse than under one',
           '-3.19 %', -.0319, below_zero,
           measure=pooled(difference('shared_qk','shared_qk','accuracy.LSH-8','accuracy.LSH-1')),
-          setting='eight rounds minus one'),
+          setting='accuracy under eight rounds minus one, trained with full attention'),
     claim('no clear trend in the rounds', 'Discrepancy, text',
           'When the fully trained model is evaluated, there is no clear trend in the role of '
           'hashing rounds',
@@ -146,7 +152,8 @@ reformer_report += [
           'Models trained with hashing and evaluated with full attention do much better than in '
           'the paper, where they are at chance',
           '46.54 % (LSH-4)', .4654, at_least(.1, '{:.0%}'),
-          measure=pooled(mean_of('lsh-4','accuracy.full'))),
+          measure=pooled(mean_of('lsh-4','accuracy.full')),
+          setting='accuracy under full attention, trained with four rounds'),
 ]
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #1462d6c1
@@ -157,7 +164,7 @@ reformer_report += [
           'with four',
           '75.94 % against 46.54 %', .294, above_zero,
           measure=pooled(difference('lsh-2','lsh-4','accuracy.full')),
-          setting='two rounds minus four'),
+          setting='accuracy under full attention, trained with two rounds minus four'),
     claim('the seed decides', 'Training dynamics, seed',
           'Of runs that differ in nothing but the seed, some solve the task and some stay at '
           'chance',
@@ -197,7 +204,8 @@ def cell_claim(attention, form):
     return claim(f'{row} under {column}', f'{table}, row {row}, column {column}',
                  f'A model trained with {row} and evaluated with {column} reaches {x:.2%}',
                  f'{100*x:.2f} %', x, within_five(x),
-                 measure=pooled(mean_of(attention, f'accuracy.{form}')), family='cells of table')
+                 measure=pooled(mean_of(attention, f'accuracy.{form}')), family='cells of table',
+                 setting=f'accuracy, trained with {row}, evaluated with {column}')
 
 reformer_report += [cell_claim(attention, form) for attention in printed for form in forms
                     if (attention,form) not in told]
@@ -248,7 +256,7 @@ reformer_report += [
 ]
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #71599eb5
-longer = partial(claim, results='copy512',
+longer = partial(claim, results='copy512', setting='accuracy over 256 symbols',
                  smaller='length 512 and 600 steps of 16 instead of 1,024 and 150,000 of 64')
 reformer_report += [
     longer('full attention copies 256 symbols', table+', row Full, column Full',
@@ -281,17 +289,20 @@ reformer_paper = [
     claim('full works under hashing', 'Kitaev et al. 2020, table 2',
           'A model trained with full attention still works under eight rounds of hashing',
           '94.8 %', .948, at_least(.9, '{:.0%}'),
-          measure=pooled(mean_of('shared_qk','accuracy.LSH-8'))),
+          measure=pooled(mean_of('shared_qk','accuracy.LSH-8')),
+          setting='accuracy under eight rounds, trained with full attention'),
     claim('hashed models fail under full', 'Kitaev et al. 2020, table 2',
           'A model trained with four rounds is at chance under full attention',
           '0.8 %', .008, at_most(.05, '{:.0%}'),
           measure=pooled(mean_of('lsh-4','accuracy.full')),
+          setting='accuracy under full attention, trained with four rounds',
           why='Full attention is what many rounds converge to, and eight rounds give 100 % in '
               'the paper too. Its code for this row was not examined.'),
     claim('full degrades with rounds', 'Kitaev et al. 2020, table 2',
           'Under one round of hashing the fully trained model loses about half of its accuracy',
           '52.5 %', .525, at_most(.75, '{:.0%}'),
           measure=pooled(mean_of('shared_qk','accuracy.LSH-1')),
+          setting='accuracy under one round, trained with full attention',
           why='At a quarter of the length a round finds the one key more often.'),
 ]
 

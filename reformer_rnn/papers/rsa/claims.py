@@ -124,6 +124,7 @@ def forecast_claim(data, horizon, errors):
         f'recurrence and {data}, {horizon} rows', f'Table 1, {data} {horizon}',
         f'Recurrence {says} the squared error of forecasts of {data}, {horizon} rows ahead',
         theirs, paper, region, f'forecast/{data}-{horizon}', recurrence_changes,
+        setting='squared error, RSA-Informer minus Informer',
         smaller=unlike_forecast, family='squared errors of table 1',
         hours=long_hours.get(horizon),
         command=f'{small_forecast} --data {data} --horizon {horizon} --epochs 1')
@@ -138,6 +139,7 @@ def absolute_claim(data, horizon, errors):
         f'absolute error of {data}, {horizon} rows', f'Table 1, {data} {horizon}, MAE',
         f'Recurrence {says} the absolute error of forecasts of {data}, {horizon} rows ahead',
         f'{paper:+.3f}', paper, region, f'forecast/{data}-{horizon}', absolute_changes,
+        setting='absolute error, RSA-Informer minus Informer',
         smaller=unlike_forecast, family='absolute errors of table 1')
 
 both = []
@@ -167,7 +169,7 @@ rsa_claims += [
     forecasts('ETTh1 shows the pattern best', 'Section 3.1; conclusion',
               'ETTh1 is the data set on which recurrence helps in the same way as in the paper',
               'lower', None, below_zero, 'forecast/ETTh1-24 forecast/ETTh1-48', mean_change,
-              setting='mean over 24 and 48 rows',
+              setting='squared error, RSA-Informer minus Informer, mean over 24 and 48 rows',
               smaller='two horizons of four; '+unlike_forecast),
 ]
 
@@ -189,7 +191,8 @@ rsa_claims += [
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #18ce27c4
 language = partial(Claim, RSA, notebook='70_papers/30_rsa/01_xl')
-text = partial(language, results='rsa_xl', form='{:+.4f} bits', setting='test part of enwik8',
+text = partial(language, results='rsa_xl', form='{:+.4f} bits',
+               setting='bits per byte, RSA-XL minus XL, test part of enwik8',
                smaller='3 layers of width 160 instead of 14 of 512, 3.7 MB read once')
 changes = difference('rsa-xl', 'xl', 'bits_test')
 small_text = ('--seeds 0 1 2 --valid .05 --test .05 --d-model 160 --n-layers 3 --n-heads 8 '
@@ -239,7 +242,8 @@ rsa_claims += [
          setting='test part of the letters of enwik8', why='Both learn; see the row of enwik8.',
          smaller='2 layers of width 64 instead of 14 of 512, 0.45 MB read once')]
 
-blocks = partial(text, results='rsa_brt', setting='25 KB of validation and 25 KB of test together',
+blocks = partial(text, results='rsa_brt',
+                 setting='bits per byte, RSA-BRT minus BRT, all 50 KB held out',
                  smaller='3 layers of width 160, 0.45 MB read once',
                  why='On the 25 KB of test text alone the sign is the other one.',
                  command='reformer_rnn charlm enwik8.head --n-bytes 500000 --attention '
@@ -248,7 +252,8 @@ rsa_claims += [
     blocks('block recurrence is behind after a tenth', 'Table 2, BRT',
            'After a tenth of its training a Block-Recurrent Transformer is a little behind '
            'a Transformer-XL',
-           '+0.03 bits', .03, above_zero, measure=held_out_change('brt', 'xl')),
+           '+0.03 bits', .03, above_zero, measure=held_out_change('brt', 'xl'),
+           setting='bits per byte, BRT minus XL, all 50 KB held out'),
     blocks('recurrence improves block recurrence', 'Huang et al. 2023, table of language models',
            'A Block-Recurrent Transformer predicts text better with the matrices',
            '-0.0063 bits (enwik8)', -.0063, below_zero,
@@ -260,7 +265,7 @@ rsa_claims += [
 rsa_claims += [
     language('a parameter was overlooked', 'Section 3.2',
              'The paper has 70 parameters more than its baseline in 14 layers, the reproduction '
-             '56: one a layer is missing',
+             '56: one per layer is missing',
              '5 a layer', 5., between(5, 5), 'rsa_xl', parameters_a_layer, '{:.0f}',
              setting='parameters that recurrence adds to a layer',
              why='Two pairs of heads have a decay and an angle each, and there is one gate.'),
