@@ -420,9 +420,11 @@ def _stored_weights(folder, config):
     "Name -> tensor, those with two names twice"
     from safetensors.torch import load_file
     path = folder/WEIGHTS
-    try: tensors = load_file(str(path))
+    try: packed = load_file(str(path))
     except Exception as e: # of the library, whose kinds are not promised
         raise ValueError(f'{path} cannot be read: {str(e).splitlines()[0]}') from e
+    # In a file they stand side by side, at places where some kernels round differently
+    tensors = {name: tensor.clone() for name,tensor in packed.items()}
     for name,first in config['shared'].items():
         if name in tensors or first not in tensors:
             raise ValueError(f'{path}: expected {first}, which is {name} as well, once')
