@@ -265,7 +265,7 @@ linear_claims += [
 ]
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #839f857b
-speed = partial(Claim, LINEAR, results='digits_speed', notebook='70_papers/20_linear/02_digits',
+speed = partial(Claim, LINEAR, results='digits_speed_784', notebook='70_papers/20_linear/02_digits',
                 form='{:.1f} times')
 larger = partial(speed, results='digits_speed_3072', form='{:,.4g} times')
 linear_claims += [
