@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['FIRST', 'OTHER', 'BRT', 'ROOM', 'COLUMNS', 'text_hours', 'text_claims', 'memory', 'remembers', 'memory_claims',
            'timed', 'speed_claims', 'counts', 'size_claims', 'PAPER_SIZES', 'WORDS', 'TOKENS', 'PERPLEXITY', 'ablated',
-           'deep_gap', 'ablations', 'parts', 'solved', 'sooner', 'wrong_starts', 'part_claims', 'six_gates', 'untested',
-           'open_claims', 'brt_claims', 'step_ratio', 'growth', 'paper_model', 'millions', 'parameter_ratio',
-           'operations', 'operation_ratio', 'recalled', 'online', 'learns_later', 'lstm_behind', 'bits', 'gap',
-           'gap_changes', 'paper_gap', 'text_claim', 'step_claim', 'size_claim', 'perplexity_off']
+           'deep_gap', 'ablations', 'parts', 'solved', 'sooner', 'on_recall', 'wrong_starts', 'part_claims',
+           'six_gates', 'untested', 'open_claims', 'brt_claims', 'step_ratio', 'growth', 'paper_model', 'millions',
+           'parameter_ratio', 'operations', 'operation_ratio', 'recalled', 'online', 'learns_later', 'lstm_behind',
+           'bits', 'gap', 'gap_changes', 'paper_gap', 'text_claim', 'step_claim', 'size_claim', 'perplexity_off']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #3d7acde4
 from functools import lru_cache,partial
@@ -222,7 +222,10 @@ memory_claims += [
         form='{:.1%}',
         setting='recall over 30 of the W L = 32 positions, by sliding windows alone',
         smaller='2 layers, one symbol',
-        notebook=f'{ROOM}/01_recall')]
+        notebook=f'{ROOM}/01_recall',
+        hours=.02,
+        command='reformer_rnn recall --attention slide --lengths 18 24 28 32 --unseen 34 '
+                '--epoch-steps 100 --lr 2e-3 --results results/recall_within')]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c9c7dd99
 timed = partial(Claim, BRT, results='block_recurrent', form='{:.2f}',
@@ -352,9 +355,10 @@ ablations = [
 parts = partial(Claim, BRT, results='recall_parts', notebook=f'{ROOM}/01_recall',
                 smaller='2 layers of width 64, one symbol over 64 tokens, 200 updates')
 solved = partial(parts, form='{:.1%}')
-sooner = partial(parts, form='{:+.2f} bits')
-wrong_starts = [f'{gate}:skip+{start}' for gate in ('fixed','lstm')
-                for start in ('closed','forgetting')]
+sooner = partial(parts, form='{:+.2f} bits', hours=.05)
+on_recall = ('reformer_rnn recall --lengths 64 --unseen 128 --epoch-steps 200 --lr 2e-3 '
+             '--seeds 0 1 2 --results results/recall_parts --attention')
+wrong_starts = 'lstm:skip+closed','lstm:skip+forgetting'
 
 part_claims = [
     parts('states need identities', 'Section 3.3',
@@ -365,7 +369,7 @@ part_claims = [
     solved('a wrong start makes states ignored', 'Section 3.5',
         'With badly initialised gates a model learns to ignore its states, and does not recover',
         region=at_most(.2, '{:.0%}'), measure=recalled(*wrong_starts, length='64'),
-        setting='recall over 64 tokens, W L = 32; two bad starts of two gates; chance is 12.5 %',
+        setting='recall over 64 tokens, W L = 32, two bad starts; chance is 12.5 %',
         why='At first a twentieth of a state is kept, or a hundredth of what is new let in.'),
     solved('too many states are unstable', 'Section 4.5',
         'Beyond some number, more states make training unstable',
@@ -381,15 +385,18 @@ part_claims += [
     sooner('one recurrent layer is enough', 'Section 4.5',
         'Two recurrent layers side by side are no better than one',
         region=at_least(-.02), measure=learns_later('fixed:skip+two-layers','fixed:skip'),
-        setting='two recurrent layers minus one and a sliding window'),
+        setting='two recurrent layers minus one and a sliding window',
+        command=f'{on_recall} fixed:skip fixed:skip+two-layers'),
     sooner('a third gate does harm', 'Section 3.2',
         'Attention to tokens and states one after the other needs a third gate, and is worse',
         region=above_zero, measure=learns_later('fixed:dual+three-gates','fixed:dual'),
-        setting='three gates one after the other minus fixed:dual'),
+        setting='three gates one after the other minus fixed:dual',
+        command=f'{on_recall} fixed:dual fixed:dual+three-gates'),
     sooner('normalised keys are stable', 'Section 3.3',
         'Normalised queries and keys make training more stable',
         region=above_zero, measure=learns_later('fixed:skip+no-norm','fixed:skip'),
-        setting='without normalisation minus with it'),
+        setting='without normalisation minus with it',
+        command=f'{on_recall} fixed:skip fixed:skip+no-norm'),
     sooner('the LSTM gate lags behind everywhere', 'Section 4.3',
         'In all experiments the LSTM gate is behind the fixed gate',
         region=above_zero, results='recall', measure=lstm_behind,
