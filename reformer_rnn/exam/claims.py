@@ -57,9 +57,8 @@ def records_of(task)->str:
 
 def exam_claim(task, *args, **kwargs)->Claim:
     "A claim about cells of one task"
-    return Claim(EXAM, *args, results=records_of(task), own_data=True,
-                 notebook='80_exam/03_results', smaller='two blocks of width 64',
-                 **kwargs)
+    return Claim(EXAM, *args, results=records_of(task), notebook='80_exam/03_results',
+                 smaller='two blocks of width 64', **kwargs)
 
 recall = partial(exam_claim, 'mqar')
 

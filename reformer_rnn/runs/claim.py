@@ -295,7 +295,6 @@ class Claim:
     hours:float = None # Core-hours of the runs that were not made
     needs:str = '' # What is not at hand, and must be: a GPU, data
     family:str = '' # Claims that are judged together, and corrected for their number
-    own_data:bool = False # Does every seed draw sequences of its own?
     # Page that explains the number, from the folder of notebooks; empty for a claim without one
     notebook:str = ''
 
@@ -323,8 +322,7 @@ def ledger_row(
 def measured(claim, folders)->Measured:
     "The number of a claim; None if some of its records are missing"
     if not claim.measure or not all(folders): return None
-    for runs in folders:
-        for own in runs.by('seed').values() if claim.own_data else [runs]: check_data(own)
+    for runs in folders: check_data(runs)
     return claim.measure(*folders)
 
 def finite(x)->float:
