@@ -253,12 +253,12 @@ def _attend_backward(g, q, k, v, rounds, out, total, parts, bucket_size, window,
         for r,part in enumerate(parts):
             turn = _Round(block, rounds, r)
             qs,ks,vs,gs = turn.sort(*tables, dtype=total.dtype)
-            share = block.spread((part[block.at]-logsum).exp().transpose(1,2).gather(-1,
-                    block.of(rounds.order)[:,:,r]))
+            share = (part[block.at]-logsum).exp().transpose(1,2)
+            share = block.spread(share.gather(-1, block.of(rounds.order)[:,:,r]))
             p = turn.scores(qs, ks, causal).softmax(-1)
             gs = block.queries(gs.mul_(share.unsqueeze(-1)))
-            ds = torch.bmm(gs, block.keys(vs)).sub_(block.queries(along.index_select(0,
-                    turn.rows)*share).unsqueeze(-1)).mul_(p)
+            mean = block.queries(along.index_select(0, turn.rows)*share).unsqueeze(-1)
+            ds = torch.bmm(gs, block.keys(vs)).sub_(mean).mul_(p)
             new = (turn.unsort(torch.bmm(ds, block.keys(ks).mT).flatten(0, 1)),
                    turn.unsort(_sum_overlapping(block, ds, block.queries(qs)), block.pad[0]),
                    turn.unsort(_sum_overlapping(block, p, gs), block.pad[0]))
