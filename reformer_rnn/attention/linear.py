@@ -11,6 +11,7 @@ __all__ = ['feature_maps', 'linear_backends', 'elu1', 'get_feature_map', 'Linear
 
 # %% ../../nbs/10_attention/02_linear.ipynb #cf9b2204
 import math
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -198,12 +199,12 @@ def _backward(ctx, G, R_last):
     C,phi,c,dv = ctx.C,ctx.phi,q.shape[-1],v.shape[-1]
     out,G = (x.transpose(1,2) for x in (out,torch.zeros_like(out) if G is None else G))
     if torch.is_grad_enabled(): return differentiable_gradients((q,k,v,S), (G,R_last), C, phi)
-    dq,dk,dv_ = (torch.empty_like(x.transpose(1,2),
-                                  memory_format=torch.contiguous_format).transpose(1,2)
-                                  for x in (q,k,v))
+    like = partial(torch.empty_like, memory_format=torch.contiguous_format)
+    dq,dk,dv_ = (like(x.transpose(1,2)).transpose(1,2) for x in (q,k,v))
     dS = None if S is None else torch.empty_like(S)
     (groups,parts) = tile_slices(q, C)
     buffers = Buffers(device=q.device, dtype=den.dtype)
+    def product(name, x, y): return torch.bmm(x, y, out=buffers(name, *x.shape[:2], y.shape[-1]))
     for rows in groups:
         R = None if R_last is None else R_last[rows]
         for part,before in zip(parts[::-1], [S,*states][::-1]):
@@ -218,8 +219,9 @@ def _backward(ctx, G, R_last):
                       out=X[...,dv]).neg_()
             X = X.flatten(0, 2)
             dA = torch.bmm(X, V.mT, out=buffers('dA', *A.shape)).tril_()
-            dQ,dK,dV = (torch.bmm(x, y, out=buffers(name, *x.shape[:2], y.shape[-1])) for name,x,
-                        y in (('dQ',dA,K),('dK',dA.mT,Q),('dV',A.mT,X[...,:dv])))
+            dQ = product('dQ', dA, K)
+            dK = product('dK', dA.mT, Q)
+            dV = product('dV', A.mT, X[...,:dv])
             if chunks>1 or start is not None:
                 if chunks>1:
                     torch.bmm(K[:-len(sums[0])].mT, V[:-len(sums[0])], out=sums[1:-1].flatten(0, 1))
@@ -229,8 +231,8 @@ def _backward(ctx, G, R_last):
             if chunks>1 or R is not None:
                 dK.baddbmm_(V, sums[1:].flatten(0, 1).mT)
                 dV.baddbmm_(K, sums[1:,...,:dv].flatten(0, 1))
-            R = buffers('R', *q[rows].shape[:2], c,
-                        dv+1).copy_(sums[0].view(-1, q.shape[1], c, dv+1))
+            first = sums[0].view(-1, q.shape[1], c, dv+1)
+            R = buffers('R', *first.shape).copy_(first)
             if phi in _slopes: dQ.mul_(_slopes[phi](Q)); dK.mul_(_slopes[phi](K))
             for whole,x in zip((dq,dk,dv_), (dQ,dK,dV)):
                 cut_tile(whole, rows, part, C).copy_(x.view(*g.shape[:-1], -1))

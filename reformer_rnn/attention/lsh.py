@@ -253,12 +253,12 @@ def _attend_backward(g, q, k, v, rounds, out, total, parts, bucket_size, window,
         for r,part in enumerate(parts):
             turn = _Round(block, rounds, r)
             qs,ks,vs,gs = turn.sort(*tables, dtype=total.dtype)
-            share = block.spread((part[block.at]-logsum).exp().transpose(1,2).gather(-1,
-                    block.of(rounds.order)[:,:,r]))
+            share = (part[block.at]-logsum).exp().transpose(1,2)
+            share = block.spread(share.gather(-1, block.of(rounds.order)[:,:,r]))
             p = turn.scores(qs, ks, causal).softmax(-1)
             gs = block.queries(gs.mul_(share.unsqueeze(-1)))
-            ds = torch.bmm(gs, block.keys(vs)).sub_(block.queries(along.index_select(0,
-                    turn.rows)*share).unsqueeze(-1)).mul_(p)
+            mean = block.queries(along.index_select(0, turn.rows)*share).unsqueeze(-1)
+            ds = torch.bmm(gs, block.keys(vs)).sub_(mean).mul_(p)
             new = (turn.unsort(torch.bmm(ds, block.keys(ks).mT).flatten(0, 1)),
                    turn.unsort(_sum_overlapping(block, ds, block.queries(qs)), block.pad[0]),
                    turn.unsort(_sum_overlapping(block, p, gs), block.pad[0]))
@@ -406,6 +406,24 @@ def bucket_tiles(
                            device=buckets.device).expand(*buckets.shape[:2], -1).contiguous()
     return slot,torch.searchsorted(before, numbers, right=True)-1
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #0fe45055
+def _rows(x, i, width=None):
+    "The positions i of (b, h, n) or (b, h, n, d), perhaps cut into tiles of a width"
+    if x.ndim==4: x = x.gather(2, i.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1]))
+    else: x = x.gather(2, i)
+    return x if width is None else x.unflatten(2, (-1,width))
+
+def _hide_outside(s, seen, r, places, source, keys):
+    "Lower the scores of keys that round r does not show, or that an earlier round has shown"
+    t,w = s.shape[-2:]
+    for e in (r,*range(r)):
+        place = places if e==r else _rows(seen.place[:,:,e], keys, w)
+        middle = _rows(seen.middle[:,:,e], source, t).unsqueeze(-1)
+        reach = _rows(seen.reach[:,:,e], source, t).unsqueeze(-1)
+        beyond = (place.unsqueeze(-2)-middle).abs()-reach
+        s = s+_HIDDEN*beyond.clamp(min=0) if e==r else s-_HIDDEN*beyond.clamp(max=0)
+    return s
+
 # %% ../../nbs/10_attention/03_lsh.ipynb #89001193
 def attend_context(
     q:torch.Tensor, # Queries, (b, h, n, d)
@@ -420,35 +438,26 @@ def attend_context(
     w = min(bucket_size, state.k.shape[2])
     t = min(bucket_size, 32)
     if not n*w: return q.new_zeros(*q.shape[:3], state.v.shape[-1])
-    rows = lambda x,i: x.gather(2,
-                                i.unsqueeze(-1).expand(-1, -1, -1,
-                                                       x.shape[-1])) if x.ndim==4 else x.gather(2,
-                                                               i)
     order,place,*_ = sort_positions(state.buckets, state.real)
     in_order = torch.where(state.real[:,None,None], state.buckets, _PADDING).gather(-1, order)
-    ends = lambda x: (torch.searchsorted(in_order, x, right=right) for right in (False,True))
-    begin,last = ends(buckets.contiguous())
+    own = buckets.contiguous()
+    begin,last = (torch.searchsorted(in_order, own, right=right) for right in (False,True))
     seen = as_sorted(order, place, torch.maximum(begin, last-w), last)
     out = q.new_zeros(*q.shape[:3], state.v.shape[-1])
     logsum = q.new_full(q.shape[:3], _ALONE, dtype=torch.promote_types(q.dtype, torch.float32))
     for r in range(buckets.shape[2]):
         slot,bucket = bucket_tiles(buckets[:,:,r], n_buckets, t)
-        source = slot.new_zeros(*slot.shape[:2], bucket.shape[-1]*t).scatter_(-1, slot,
-                torch.arange(n, device=q.device).expand_as(slot))
+        source = slot.new_zeros(*slot.shape[:2], bucket.shape[-1]*t)
+        source.scatter_(-1, slot, torch.arange(n, device=q.device).expand_as(slot))
         end = torch.searchsorted(in_order[:,:,r].contiguous(), bucket, right=True)
         # below 0 there is nothing, and no range
         places = end.unsqueeze(-1)-w+torch.arange(w, device=q.device)
         keys = order[:,:,r].gather(-1, places.clamp(min=0).flatten(2))
-        tile = lambda x,i,width: rows(x, i).unflatten(2, (-1,width))
-        s = (scale*tile(q, source, t) @ tile(state.k, keys, w).mT).to(logsum.dtype)
-        for e in (r,*range(r)):
-            place = places if e==r else tile(seen.place[:,:,e], keys, w)
-            beyond = (place.unsqueeze(-2)-tile(seen.middle[:,:,e], source,
-                                               t).unsqueeze(-1)).abs()-tile(seen.reach[:,:,e],
-                                                       source, t).unsqueeze(-1)
-            s = s+_HIDDEN*beyond.clamp(min=0) if e==r else s-_HIDDEN*beyond.clamp(max=0)
-        new = rows(s.logsumexp(-1).flatten(2), slot)
-        o = rows((s.softmax(-1).to(q.dtype) @ tile(state.v, keys, w)).flatten(2, 3), slot)
+        s = (scale*_rows(q, source, t) @ _rows(state.k, keys, w).mT).to(logsum.dtype)
+        s = _hide_outside(s, seen, r, places, source, keys)
+        new = _rows(s.logsumexp(-1).flatten(2), slot)
+        o = s.softmax(-1).to(q.dtype) @ _rows(state.v, keys, w)
+        o = _rows(o.flatten(2, 3), slot)
         out = out.lerp(o, (new-logsum).sigmoid().unsqueeze(-1).to(out.dtype))
         logsum = torch.logaddexp(logsum, new)
     return out

@@ -221,8 +221,8 @@ def _pg19_table(path):
     "What `metadata.csv` says about every book: {id: dict}"
     try:
         with open(path, encoding='utf-8', newline='') as f: rows = [o for o in csv.reader(f) if o]
-    except (UnicodeDecodeError,csv.Error) as e: raise ValueError(f'{path} is no table of UTF-8 '
-                                                                 f'text: {e}') from None
+    except (UnicodeDecodeError,csv.Error) as e:
+        raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
     columns = rows.pop(0) if rows and 'book_id' in rows[0] else _PG19_COLUMNS
     table = {}
     for i,row in enumerate(rows, 1):
@@ -285,10 +285,10 @@ def _read_record(line, where, field, invalid):
     line = _utf8(line, where, invalid)
     if line is None: return None,None
     try: record = json.loads(line)
-    except json.JSONDecodeError as e: raise ValueError(f'{where} is not JSON: {e.msg} at '
-                                                       f'character {e.pos}') from None
-    except (RecursionError,ValueError) as e: raise ValueError(f'{where} is not JSON that can be '
-                                                              f'read: {e}') from None
+    except json.JSONDecodeError as e:
+        raise ValueError(f'{where} is not JSON: {e.msg} at character {e.pos}') from None
+    except (RecursionError,ValueError) as e:
+        raise ValueError(f'{where} is not JSON that can be read: {e}') from None
     if not isinstance(record, dict):
         raise ValueError(f'{where} is a {type(record).__name__}: expected an object with the '
                          f'field {field!r}')

@@ -187,11 +187,15 @@ SeriesFile = namedtuple('SeriesFile', 'paths sha256 sizes')
 _MONTH = 30*24 # Rows of a month of 30 days, as the borders of ETT count them
 SHARES = (.7,.1,.2) # How any other series is divided
 
-SERIES = {name: SeriesFile((f'ETT-small/{name}.csv', f'{name}.csv'), sha256,
-                           tuple(o*rows*_MONTH for o in (12,4,4))) for name,rows,sha256 in (
-    ('ETTh1', 1, 'f18de3ad269cef59bb07b5438d79bb3042d3be49bdeecf01c1cd6d29695ee066'),
-    ('ETTh2', 1, 'a3dc2c597b9218c7ce1cd55eb77b283fd459a1d09d753063f944967dd6b9218b'),
-    ('ETTm1', 4, '6ce1759b1a18e3328421d5d75fadcb316c449fcd7cec32820c8dafda71986c9e'))}
+def _ett(name, an_hour, sha256):
+    "A file of ETT with so many rows an hour: 12, 4 and 4 months of it are used"
+    sizes = tuple(months*an_hour*_MONTH for months in (12,4,4))
+    return SeriesFile((f'ETT-small/{name}.csv',f'{name}.csv'), sha256, sizes)
+
+SERIES = {
+    'ETTh1': _ett('ETTh1', 1, 'f18de3ad269cef59bb07b5438d79bb3042d3be49bdeecf01c1cd6d29695ee066'),
+    'ETTh2': _ett('ETTh2', 1, 'a3dc2c597b9218c7ce1cd55eb77b283fd459a1d09d753063f944967dd6b9218b'),
+    'ETTm1': _ett('ETTm1', 4, '6ce1759b1a18e3328421d5d75fadcb316c449fcd7cec32820c8dafda71986c9e')}
 SERIES['Weather'] = SeriesFile(('WTH.csv','weather/WTH.csv'),
                                '153fead3ea2a83dc5c4127d3994af6b167322f6f5e292c99491f43a2caf14cd4',
                                SHARES)
@@ -214,10 +218,10 @@ def read_frame(
 )->pd.DataFrame:
     """The table of a CSV file; `ValueError` if a column has no name or that of another, or a row is
     longer than the header"""
-    try: header = pd.read_csv(path, header=None, nrows=1, dtype=str,
-                              keep_default_na=False).iloc[0].str.strip()
-    except (ValueError,OSError,OverflowError) as e: raise ValueError(f'{path} is no table of '
-                                                                     f'UTF-8 text: {e}') from None
+    options = dict(header=None, nrows=1, dtype=str, keep_default_na=False)
+    try: header = pd.read_csv(path, **options).iloc[0].str.strip()
+    except (ValueError,OSError,OverflowError) as e:
+        raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
     if (header=='').any():
         raise ValueError(f'{path}: column {int((header=="").argmax())}, counted from 0, has no '
                          'name in the header. If it only numbers the rows, write the file without '
@@ -242,10 +246,10 @@ def read_series(
 )->TimeSeries:
     "Read a series, or raise `FileNotFoundError` or `ValueError`"
     known = str(path) in SERIES
-    name = str(path) if str(path) in SERIES else Path(path).name
+    name = str(path) if known else Path(path).name
     path = find_series(name) if known else find_file(path)
-    if known and hashlib.sha256(path.read_bytes().replace(b'\r\n',
-                                                          b'\n')).hexdigest()!=SERIES[name].sha256:
+    content = path.read_bytes().replace(b'\r\n', b'\n') if known else b''
+    if known and hashlib.sha256(content).hexdigest()!=SERIES[name].sha256:
         raise ValueError(f'{path} has not the content of {name}: it is damaged, or another '
                          'version. Fetch it again, or give its path in place of the name')
     return frame_series(read_frame(path), columns, dates, date_format, name)
