@@ -30,8 +30,8 @@ heads = [('cos', 1, 0), ('sin', 1, 0)]
 def converted(): return convert_model(LM(11, **small), 'linear', feature_map='t2r')
 def gpt2(dtype=torch.float32):
     return RecurrentGPT2(byte_gpt2(12, 2, 3, 16, 11).to(dtype), 'kv', window=8, layers=range(1))
-def classifier():
-    model = SequenceClassifier(LM(11, **small), 2, pad=1, labels=['bad', 'good'])
+def classifier(labels=('bad', 'good')):
+    model = SequenceClassifier(LM(11, **small), 2, pad=1, labels=list(labels))
     model.vocab = WordVocab(['xxunk', 'xxpad', 'xxbos', *'abcdefgh'], 'split', ' ', ['lowercase'])
     return model
 def informer(): return Informer(3, 3, 12, 6, 4, **forecaster)
@@ -146,7 +146,7 @@ def damage(folder, other, rng, files):
 
 @pytest.mark.parametrize('build', [
     lambda i: LM(11, attention=('linear', 'relative')[i], **small),
-    lambda i: classifier()], ids=['language model', 'classifier'])
+    lambda i: classifier((f'bad {i}', 'good'))], ids=['language model', 'classifier'])
 def test_damaged_folders(tmp_path, build):
     "Two hundred folders with something wrong: each is refused, with an error that names a file."
     for i, name in enumerate(('good', 'other')):
