@@ -1,4 +1,4 @@
-"Graphs of models compute what the models do, for batches and lengths that the exporter has not seen; so do files for onnxruntime."
+"Graphs of models, and files for onnxruntime, compute what the models do for sizes that the exporter has not seen."
 import pytest
 import torch
 

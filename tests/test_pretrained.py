@@ -30,6 +30,10 @@ heads = [('cos', 1, 0), ('sin', 1, 0)]
 def converted(): return convert_model(LM(11, **small), 'linear', feature_map='t2r')
 def gpt2(dtype=torch.float32):
     return RecurrentGPT2(byte_gpt2(12, 2, 3, 16, 11).to(dtype), 'kv', window=8, layers=range(1))
+def classifier(labels=('bad', 'good')):
+    model = SequenceClassifier(LM(11, **small), 2, pad=1, labels=list(labels))
+    model.vocab = WordVocab(['xxunk', 'xxpad', 'xxbos', *'abcdefgh'], 'split', ' ', ['lowercase'])
+    return model
 def informer(): return Informer(3, 3, 12, 6, 4, **forecaster)
 
 MODELS = {  # Name: what builds it, and the arguments of a call
@@ -50,6 +54,7 @@ MODELS = {  # Name: what builds it, and the arguments of a call
     'Informer': (informer, series),
     'Informer RSA': (lambda: Informer(3, 2, 12, 6, 4, distil=False, heads=heads, **forecaster), series),
     'SequenceClassifier': (lambda: SequenceClassifier(LM(11, **small), 3, pad=1, dropout=.1), ids),
+    'SequenceClassifier of words': (classifier, ids),
     'LinearMap': (lambda: LinearMap(12, 4), series),
     'SubtractLast': (lambda: SubtractLast(informer()), series),
     'Ensemble': (lambda: Ensemble(Corrected(LinearMap(12, 4), informer()), LinearMap(12, 4)), series),
@@ -127,12 +132,12 @@ def test_keeping_draws_no_random_numbers(tmp_path):
     LM.from_pretrained(tmp_path/'model')
     assert torch.equal(torch.get_rng_state(), state)
 
-def damage(folder, other, rng):
+def damage(folder, other, rng, files):
     "Do something to one file, or to two; what was done."
     how = rng.choice(['missing', 'truncated', 'swapped', 'edited', 'longer', 'empty', 'a folder', 'both swapped'])
-    path = folder/rng.choice(FILES)
+    path = folder/rng.choice(files)
     if how == 'both swapped':
-        for name in rng.sample(FILES, 2): shutil.copy(other/name, folder/name)
+        for name in rng.sample(files, 2): shutil.copy(other/name, folder/name)
         return how
     data = path.read_bytes()
     path.unlink()
@@ -146,19 +151,33 @@ def damage(folder, other, rng):
         path.write_bytes(data[:at]+bytes([(data[at]+rng.randrange(1, 256)) % 256])+data[at+1:])
     return f'{path.name} {how}'
 
-def test_damaged_folders(tmp_path):
+@pytest.mark.parametrize('build', [
+    lambda i: LM(11, attention=('linear', 'relative')[i], **small),
+    lambda i: classifier((f'bad {i}', 'good'))], ids=['language model', 'classifier'])
+def test_damaged_folders(tmp_path, build):
     "Two hundred folders with something wrong: each is refused, with an error that names a file."
     for i, name in enumerate(('good', 'other')):
         torch.manual_seed(i)
-        LM(11, attention=('linear', 'relative')[i], **small).save_pretrained(tmp_path/name)
+        model = build(i)
+        if model.vocab is not None: model.vocab = WordVocab([*'abcdefghijk'][:10+i], 'split', ' ')
+        model.save_pretrained(tmp_path/name)
+    files = FILES+(['vocab.json'] if model.vocab is not None else [])
     rng = random.Random(0)
     for i in range(200):
         folder = tmp_path/'damaged'
         shutil.copytree(tmp_path/'good', folder)
-        what = damage(folder, tmp_path/'other', rng)
+        what = damage(folder, tmp_path/'other', rng, files)
         with pytest.raises((ValueError, FileNotFoundError)) as e: load_model(folder)
-        assert any(name in str(e.value) for name in FILES), f'{what}: {e.value}'
+        assert any(name in str(e.value) for name in files), f'{what}: {e.value}'
         shutil.rmtree(folder)
+
+def test_classifier_reads_texts(tmp_path):
+    model = classifier()
+    folder = model.save_pretrained(tmp_path/'model')
+    script = f'from reformer_rnn.pretrained import load_model; print(load_model({str(folder)!r}).predict("A b c"))'
+    found = eval(run(sys.executable, '-c', script).splitlines()[-1])
+    assert found == pytest.approx(model.predict('A b c'))
+    assert set(found) == {'bad', 'good'}
 
 def rewritten(folder, **changes):
     "A folder whose checksums are right, and whose description is not."

@@ -14,7 +14,8 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.attention import SDPBackend,sdpa_kernel
 
-from ..core import check_choice,check_int,hide_padding,in_transform,ordinary_only,own_state
+from ..core import (
+    check_choice,check_int,hide_padding,in_transform,ordinary_only,own_state)
 from ..pretrained import Pretrained
 
 # %% ../../nbs/10_attention/00_layer.ipynb #58c9af95

@@ -199,7 +199,8 @@ def codes(self:RelativeAttention,
 def new_codes(self:RelativeAttention, m, like):
     "The same, computed"
     n = m
-    if self.clamp_len is not None: n = self.clamp_len+1 if open_size(m) else min(m, self.clamp_len+1)
+    if self.clamp_len is not None:
+        n = self.clamp_len+1 if open_size(m) else min(m, self.clamp_len+1)
     R = distance_codes(n, self.d_model, like.dtype, like.device)
     r = split_heads(self.to_r(self.dropout(R))[None], self.n_heads)[0]
     return r if n is m else r[:,torch.arange(m, device=like.device).clamp(max=n-1)]

@@ -259,7 +259,8 @@ def _mix_truncated(
     blocks = -(-n//(K*d))
     # (b*blocks, h, K*d, w)
     own = F.pad(v, (0,0,0,blocks*K*d-n)).unflatten(2, (blocks,K*d)).transpose(1,2).flatten(0, 1)
-    near = _mix_chunks(own, rho, readout, d, C, True, v.new_zeros(own.shape[0], *rho.shape, d, w))[0]
+    z = v.new_zeros(own.shape[0], *rho.shape, d, w)
+    near = _mix_chunks(own, rho, readout, d, C, True, z)[0]
     out = near.view(b, blocks, h, K*d, w)
     if blocks>1:
         powers = _complex_powers(rho, K)

@@ -158,7 +158,8 @@ def forward(self:REM,
     if state is not None and len(state)!=len(self.runs):
         raise ValueError(f'the state has {len(state)} sums: expected {len(self.runs)}, one for '
                          'each run of heads with the same dilation; it comes from other heads')
-    if open_size(v.shape[2]) and state is None and mask is None: # of any length, which no chunks cut
+    # of any length, which no chunks cut
+    if open_size(v.shape[2]) and state is None and mask is None:
         return self.matrix(queries or v.shape[2], v.shape[2], causal).to(v.dtype) @ v,None
     decay,theta = self.eigenvalues()
     outs,states = [],[]

@@ -23,8 +23,8 @@ from torch.utils.checkpoint import checkpoint
 
 from ..attention.sliding import check_rows
 from ..core import (
-    cast_state,check_choice,check_folder,check_int,in_transform,own_state,values_known,
-    whole_folder,write_json)
+    cast_state,check_choice,check_folder,check_int,in_transform,own_state,read_json,
+    values_known,whole_folder)
 from ..pretrained import Kind,Pretrained,kinds
 from ..data.documents import ByteVocab
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
@@ -119,11 +119,12 @@ def _find_gpt2(name):
     text = str(name)
     if text: check_folder(path)
     if text and path.is_dir():
-        hint = (f'; RecurrentGPT2.load({text!r}) loads a model with memory'
-                if (path/'recurrence.json').is_file() else '')
         if not (path/'config.json').is_file():
             raise FileNotFoundError(f'the folder {path} has no config.json: expected one that '
-                                    f'`save_pretrained` has written{hint}')
+                                    f'`save_pretrained` has written')
+        if read_json(path/'config.json').get('library')=='reformer_rnn':
+            raise ValueError(f'the folder {path} holds a model of this library: `load_model` '
+                             'loads it')
         return str(path),True
     if not text or text.startswith(('.','/','~')) or text.count('/')>1 or '\\' in text:
         raise FileNotFoundError(f'there is no folder {text!r}: expected a folder that '
@@ -489,80 +490,3 @@ def fingerprint(
         h.update(k.encode())
         h.update(v.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return h.hexdigest()[:16]
-
-# %% ../../nbs/30_models/08_gpt2.ipynb #a2abfc24
-@patch
-def save(self:RecurrentGPT2,
-    folder, # Created if missing
-    with_base:bool=True, # Store the base too? It has to be the one that was loaded, if not
-)->Path: # The folder
-    "Save the model"
-    from safetensors.torch import save_file
-    settings = dict(kind=self.kind, window=self.window, checkpoint=self.checkpoint,
-                    options=self.options,
-                    shape=self.shape._asdict(), base=fingerprint(self.base),
-                    dtype=str(self.base.dtype).removeprefix('torch.'))
-    weights = {k: v.detach().cpu().contiguous() for k,v in self.rec.state_dict().items()}
-    with whole_folder(folder) as new:
-        write_json(new/'recurrence.json', settings)
-        save_file(weights, str(new/'recurrence.safetensors'))
-        if with_base: save_gpt2(self.base, new/'base')
-    return Path(folder)
-
-# %% ../../nbs/30_models/08_gpt2.ipynb #710eb228
-@patch(cls_method=True)
-def load(cls:RecurrentGPT2,
-    folder, # What `save` has written
-    base=None, # The base, if it is not in the folder
-)->RecurrentGPT2: # In evaluation mode
-    "Load a model, or raise `FileNotFoundError` or `ValueError`"
-    from safetensors.torch import load_file
-    folder = Path(folder)
-    check_folder(folder)
-    saved = _read_settings(folder)
-    with _loading(folder/'recurrence.safetensors'):
-        weights = load_file(str(folder/'recurrence.safetensors'))
-    if base is None:
-        if not (folder/'base').is_dir():
-            raise FileNotFoundError(f'{folder} holds no base: give the one that it was made for')
-        base = load_gpt2(folder/'base', getattr(torch, saved['dtype']))
-    _check_base(base, saved, folder)
-    with _loading(folder/'recurrence.json'):
-        model = cls(base, saved['kind'], saved['window'], saved['checkpoint'], **saved['options'])
-    try: model.rec.load_state_dict(weights)
-    except RuntimeError as e: raise ValueError(f'{folder}: the weights do not fit the settings: '
-                                               f'{" ".join(str(e).split())[:200]}') from None
-    return model.eval()
-
-# %% ../../nbs/30_models/08_gpt2.ipynb #96c58f1c
-# What `save` writes into recurrence.json
-_saved = dict(kind=str, window=int, checkpoint=bool, options=dict, shape=dict, base=str, dtype=str)
-
-def _read_settings(folder):
-    "Read and check recurrence.json"
-    for name in ('recurrence.json','recurrence.safetensors'):
-        if not (folder/name).is_file():
-            raise FileNotFoundError(f'{folder} has no {name}: expected a folder that `save` of a '
-                                    'RecurrentGPT2 has written')
-    file = folder/'recurrence.json'
-    with _loading(file): saved = json.loads(file.read_bytes())
-    if not isinstance(saved, dict):
-        raise ValueError(f'{file} holds a {type(saved).__name__}: expected the settings of a model')
-    for name,kind in _saved.items():
-        if type(saved.get(name)) is not kind:
-            raise ValueError(f'{file}: expected {name} as {kind.__name__}, and it is '
-                             f'{saved.get(name)!r}')
-    if not isinstance(getattr(torch, saved['dtype'], None), torch.dtype):
-        raise ValueError(f'{file}: dtype={saved["dtype"]!r} is no type of PyTorch')
-    return saved
-
-# %% ../../nbs/30_models/08_gpt2.ipynb #647021cf
-def _check_base(base, saved, folder):
-    "Refuse another base than the one that a model was made for"
-    check_gpt2(base)
-    shape = gpt2_shape(base)._asdict()
-    if shape!=saved['shape']:
-        raise ValueError(f'{folder} was made for a base with {saved["shape"]}, and this one has '
-                         f'{shape}')
-    if fingerprint(base)!=saved['base']:
-        raise ValueError(f'the weights of the base are not those that {folder} was made for')

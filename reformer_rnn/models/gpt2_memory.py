@@ -157,7 +157,8 @@ def next_state(self:Retrofit, ctx, output):
     "The state for the next window; a row that was nothing but padding keeps the one it had"
     memory = self.remember(ctx, output)
     if ctx.lengths is None:
-        return self.State(memory, torch.ones(memory.shape[0], dtype=torch.bool, device=memory.device))
+        real = torch.ones(memory.shape[0], dtype=torch.bool, device=memory.device)
+        return self.State(memory, real)
     read = ctx.lengths>0
     if ctx.state is None: return self.State(memory.masked_fill(by_row(~read, memory), 0), read)
     return self.State(torch.where(by_row(read, memory), memory, ctx.state.memory),

@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 
 from ..core import check_int,seed_everything
 from ..data.documents import random_order
+from ..data.vocab import word_vocab
 from ..models.classifier import SequenceClassifier
 from ..training.callbacks import StopOnNonFinite,Throughput
 from ..runs.read import Runs
@@ -128,7 +129,8 @@ def classify_learner(
     words,labels = dls.vocab
     backbone = language_model(cfg, attention, len(words), max_len=512, positions='sinusoidal',
                               dropout=cfg.dropout)
-    model = SequenceClassifier(backbone, len(labels), PADDING, dropout=cfg.out_dropout)
+    model = SequenceClassifier(backbone, len(labels), PADDING, cfg.out_dropout, list(labels))
+    model.vocab = word_vocab(dls)
     return Learner(dls, model, metrics=accuracy, wd=.1, cbs=[StopOnNonFinite(),Throughput()])
 
 # %% ../../nbs/70_papers/06_classify.ipynb #e75feac5
