@@ -1,6 +1,6 @@
 "The documentation site: in step with the notebooks, whole in a real browser, and refused when a notebook is at fault."
 import ast, dataclasses, importlib, inspect, json, math, os, re, shutil, sys, threading
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -197,6 +197,11 @@ def answers_first(page, name):
         place = page.evaluate(PICTURE_AT)
         assert place and place <= .25, 'no picture within the first quarter of the page'
 
+@cache
+def places(file):
+    "The ids on a page."
+    return set(re.findall(r'id="([^"]*)"', file.read_text()))
+
 @pytest.mark.parametrize('name', PAGES)
 def test_page(visit, name):
     path = DOCS/name
@@ -226,7 +231,7 @@ def test_page(visit, name):
         if url.scheme != 'file': continue
         file = DOCS/unquote(url.path)
         assert file.is_file() and file.is_relative_to(DOCS), f'{target} leads nowhere'
-        there = not url.fragment or f'id="{unquote(url.fragment)}"' in file.read_text()
+        there = not url.fragment or unquote(url.fragment) in places(file)
         assert there, f'{target} leads to no place on that page'
 
     page.set_viewport_size(dict(width=390, height=800))

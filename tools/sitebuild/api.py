@@ -268,9 +268,9 @@ def signposts(found, text, shown):
     "The Markdown that leads from the lesson to the definitions `found`, above their code if that is `shown` there."
     if shown:
         marks = ''.join(f'<span class="api-anchor" id="{lesson_anchor(o)}"></span>' for o in found)
-        return '{.defined}\n' + marks + 'Reference: ' + ', '.join(text(f'`{o.name}`') for o in found)
-    if len(found) > FEW: return '{.defined}\nDefined here: ' + ', '.join(text(f'`{o.name}`') for o in found)
-    return '\n\n'.join('{.defined}\n' + text(f'`{o.name}` {o.doc.partition(PARAGRAPH)[0]}') for o in found)
+        return '{.defined}\n' + marks + ', '.join(text(f'`{o.name}`') for o in found)
+    if len(found) > FEW: return '{.defined}\n' + ', '.join(text(f'`{o.name}`') for o in found)
+    return '\n\n'.join('{.defined}\n' + text(f'`{o.name}`: {o.doc.partition(PARAGRAPH)[0]}') for o in found)
 
 def entry(o, text, source, shown=False):
     """The Markdown of the definition `o` and, if it is a class, of its methods: a line that a click opens.
