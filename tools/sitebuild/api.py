@@ -262,7 +262,7 @@ def body(o, text, source):
     parts.append(f'<a class="api-source" href="{source}">source</a>')
     return text(first) or 'Its signature', '\n\n'.join(part for part in parts if part)
 
-def lesson_anchor(o): return f'{o.anchor}-in-the-lesson'
+def lesson_anchor(o): return f'{o.name}-in-the-lesson'
 
 def signposts(found, text, shown):
     "The Markdown that leads from the lesson to the definitions `found`, above their code if that is `shown` there."
