@@ -286,5 +286,6 @@ def entry(o, text, source, shown=False):
     for member in (d for d in o.members if d.doc):
         does, called = body(member, text, source(member))
         signed, _, details = called.partition('\n```\n\n')
-        parts.append(f'::::{{container}} api-member\n<span class="api-anchor"{mark(member)}></span>\n\n{signed}\n```\n\n{does}\n\n{details}\n::::')
+        anchor = f'<span class="api-anchor"{mark(member)}></span>'
+        parts.append(f'::::{{container}} api-member\n{anchor}\n\n{signed}\n```\n\n{does}\n\n{details}\n::::')
     return '\n\n'.join([*parts, '</details>'])
