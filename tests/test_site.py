@@ -598,7 +598,8 @@ def test_lesson_and_reference(project):
     page = (project/'docs'/'part'/'one.html').read_text()
     texts = ['class="defined"', 'href="#two"', 'id="a-heading"', 'id="shown-in-the-lesson"',
              '<i class=nf>shown</i>', 'href="#later"', 'id="the-end"', 'id="reference"', 'part.one:one"',
-             'part.one:Two"', 'part.one:shown"', 'href="#shown-in-the-lesson"', 'part.one:later"', 'id="helpers"', 'LIMIT']
+             'part.one:Two"', 'part.one:shown"', 'href="#shown-in-the-lesson"',
+             'part.one:later"', 'id="helpers"', 'LIMIT']
     places = [page.index(text) for text in texts]
     assert places == sorted(places)
     held = agreement.sources(page)
