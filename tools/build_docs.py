@@ -41,11 +41,11 @@ def write_sources(notebooks, menu, converter, cfg, folder):
     shutil.copytree(cfg.nbs_path/'_site', folder, dirs_exist_ok=True)
     (folder/'site.json').write_text(json.dumps(known := know(menu, notebooks, cfg)))
     (folder/'_static'/'menu.js').write_text(menu_script(known['menu']))
-    contents = '\n\n'.join(toctree(part) for part in menu)
+    contents = '\n\n'.join([all_pages(menu), *map(toctree, menu)])
     places = {}
     for nb in sorted(notebooks, key=lambda nb: nb.page == PAPERS):  # the list of papers names whoever cites them
         page, places[nb.page] = converter.page(nb)
-        if nb.page == FRONT: page['cells'].append(markdown_cell(f'{all_pages(menu)}\n\n{contents}') | dict(id='contents'))
+        if nb.page == FRONT: page['cells'].append(markdown_cell(contents) | dict(id='contents'))
         target = folder/f'{nb.page}.ipynb'
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(page, indent=1))

@@ -10,6 +10,19 @@ async function copy(text) {
   area.remove();
 }
 
+// The parts of the menu that a page does not belong to have one link; the script menu.js knows their pages.
+function fillMenu() {
+  const root = document.documentElement.dataset.content_root || './';
+  document.querySelectorAll('.menu details').forEach((part, i) => {
+    if (!part.querySelector('.elsewhere')) return;
+    part.querySelector('ul').replaceChildren(...MENU[i].map(([name, title]) => {
+      const link = Object.assign(document.createElement('a'), {href: `${root}${name}.html`, textContent: title}), item = document.createElement('li');
+      item.append(link);
+      return item;
+    }));
+  });
+}
+
 // The menu opens at the page that is read.
 function showCurrentPage() {
   const current = document.querySelector('.menu .current-page'), scroll = document.querySelector('.sidebar-scroll');
@@ -24,6 +37,10 @@ function showCurrentPage() {
 function openTarget() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let o = target; o; o = o.parentElement) if (o.tagName === 'DETAILS') o.open = true;
+  const part = target && target.closest('section');
+  const entry = part && (part === target || part === target.parentElement) && part.querySelector(':scope > details.api');
+  if (entry) entry.open = true;
+  if (target) target.scrollIntoView({behavior: 'instant'});
 }
 
 // One button opens all that is folded on a page, and closes it again.
@@ -66,7 +83,7 @@ function previewCitations() {
   document.addEventListener('keydown', event => { if (event.key === 'Escape') hide(); });
 }
 
-// Claims can be chosen by document, verdict and words. Without scripts all of them are there.
+// Claims can be chosen by document, verdict and words; as long as nothing is chosen, the tables are folded. Without scripts all are there.
 function filterClaims() {
   const tables = [...document.querySelectorAll('table.ledger')], rows = [...document.querySelectorAll('table.ledger tbody tr')];
   if (rows.length < 6) return;
@@ -84,6 +101,8 @@ function filterClaims() {
   const count = document.createElement('output'), bar = document.createElement('form');
   bar.className = 'claims-filter';
   bar.append(source, verdict, search, count);
+  const folds = tables.map(table => table.closest('details'));
+  for (const fold of folds) fold.open = false;
   const choose = () => {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let seen = 0;
@@ -93,7 +112,11 @@ function filterClaims() {
         || !wanted.every(word => text.includes(word)));
       seen += !row.hidden;
     }
-    for (const table of tables) table.hidden = ![...table.tBodies[0].rows].some(row => !row.hidden);
+    const chosen = Boolean(source.value || verdict.value || wanted.length);
+    for (const fold of folds) {
+      fold.hidden = ![...fold.querySelectorAll('tbody tr')].some(row => !row.hidden);
+      fold.open = chosen && !fold.hidden;
+    }
     count.textContent = `${seen} of ${rows.length} claims`;
   };
   bar.addEventListener('input', choose);
@@ -105,12 +128,13 @@ function filterClaims() {
 }
 
 document.addEventListener('DOMContentLoaded', () => {
+  fillMenu();
   showCurrentPage();
+  filterClaims();
   openTarget();
   window.addEventListener('hashchange', openTarget);
   foldAll();
   previewCitations();
-  filterClaims();
   for (const block of document.querySelectorAll('.cell_input div.highlight, div.highlight-python div.highlight, div.highlight-sh div.highlight, div.highlight-bash div.highlight, div.highlight-bibtex div.highlight, details div.highlight')) {
     const button = document.createElement('button');
     button.className = 'copy';

@@ -184,7 +184,7 @@ class BlockRecurrentAttention(TwoWayAttention):
     def __init__(self,
         d_model:int, # Width of input, output and states
         n_heads:int, # Number of heads
-        window:int=128, # W: tokens in a block, and how many keys each position sees; 512 in the paper
+        window:int=128, # W: tokens in a block, and keys that each position sees; 512 in the paper
         n_states:int=None, # S: number of state vectors; default W, as in the paper
         # Gate and configuration, one of `state_cells`; the default is the paper's best
         cell:str='fixed:skip',

@@ -60,7 +60,7 @@ class ShortConvolution(nn.Module):
         self.size = check_int('size', size)
         self.activation = check_choice('activation', activation, ('silu','none'))
         self.weight = nn.Parameter(torch.empty(check_int('width', width), size))
-        nn.init.uniform_(self.weight, -size**-.5, size**-.5) # as `nn.Conv1d` with one group per channel
+        nn.init.uniform_(self.weight, -size**-.5, size**-.5) # as a depthwise `nn.Conv1d`
 
     def forward(self,
         x:torch.Tensor, # (b, n, width)

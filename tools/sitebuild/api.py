@@ -262,15 +262,15 @@ def body(o, text, source):
     parts.append(f'<a class="api-source" href="{source}">source</a>')
     return text(first) or 'Its signature', '\n\n'.join(part for part in parts if part)
 
-def lesson_anchor(o): return f'{o.anchor}-in-the-lesson'
+def lesson_anchor(o): return f'{o.name}-in-the-lesson'
 
 def signposts(found, text, shown):
     "The Markdown that leads from the lesson to the definitions `found`, above their code if that is `shown` there."
     if shown:
         marks = ''.join(f'<span class="api-anchor" id="{lesson_anchor(o)}"></span>' for o in found)
-        return '{.defined}\n' + marks + 'Reference: ' + ', '.join(text(f'`{o.name}`') for o in found)
-    if len(found) > FEW: return '{.defined}\nDefined here: ' + ', '.join(text(f'`{o.name}`') for o in found)
-    return '\n\n'.join('{.defined}\n' + text(f'`{o.name}` {o.doc.partition(PARAGRAPH)[0]}') for o in found)
+        return '{.defined}\n' + marks + ', '.join(text(f'`{o.name}`') for o in found)
+    if len(found) > FEW: return '{.defined}\n' + ', '.join(text(f'`{o.name}`') for o in found)
+    return '\n\n'.join('{.defined}\n' + text(f'`{o.name}`: {o.doc.partition(PARAGRAPH)[0]}') for o in found)
 
 def entry(o, text, source, shown=False):
     """The Markdown of the definition `o` and, if it is a class, of its methods: a line that a click opens.
@@ -286,5 +286,6 @@ def entry(o, text, source, shown=False):
     for member in (d for d in o.members if d.doc):
         does, called = body(member, text, source(member))
         signed, _, details = called.partition('\n```\n\n')
-        parts.append(f'::::{{container}} api-member\n<span class="api-anchor"{mark(member)}></span>\n\n{signed}\n```\n\n{does}\n\n{details}\n::::')
+        anchor = f'<span class="api-anchor"{mark(member)}></span>'
+        parts.append(f'::::{{container}} api-member\n{anchor}\n\n{signed}\n```\n\n{does}\n\n{details}\n::::')
     return '\n\n'.join([*parts, '</details>'])

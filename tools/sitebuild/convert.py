@@ -210,8 +210,8 @@ class Converter:
         kind = purpose(source, picture)
         aside = kind != 'Code' or nb.page.startswith('papers/')  # there the answers come first
         long = source.count('\n') >= (ASIDE if aside else LONG)
-        defines = api.exported(nb.cells[cell.place.cell])
-        fold = option.get('code-fold', kind == 'Imports' or long and (aside or not defines))
+        if api.exported(nb.cells[cell.place.cell]) and not aside: long = source.count('\n') >= WHOLE
+        fold = option.get('code-fold', kind == 'Imports' or long)
         tags = ['remove-input']*('echo' in off) + ['hide-input']*(fold is True)
         prompts = dict(code_prompt_show=kind, code_prompt_hide=kind)
         metadata = dict(tags=tags, mystnb=dict(image=picture) | prompts)
@@ -235,7 +235,7 @@ class Converter:
     def cells(self, nb):
         """Every cell of a page with the place it comes from: the lesson, and the reference after it.
 
-        The lesson shows the code that is short and marked with `#| exports`; of other definitions it gives the names.
+        The lesson shows the code that is marked with `#| exports`; of other definitions it gives the names.
         """
         defined, unseen = [], []
         yield self.top(nb), nb.place(0)
@@ -243,7 +243,7 @@ class Converter:
             found, shown = self.library.cells.get((nb.name, cell.place.cell), []), False
             definitions = [o for o in found if isinstance(o, api.Definition)]
             if api.exported(nb.cells[cell.place.cell]):
-                shown = 'exports' in cell.directives_ and cell.source.count('\n') < WHOLE
+                shown = 'exports' in cell.directives_
                 defined += [(o, shown) for o in found]
                 if not shown:
                     unseen += definitions

@@ -58,7 +58,8 @@ def ledger(found, rows=()):
         return (f'<tr{line[1]} id="claim-{name}" '
                 f'data-verdict="{escape(verdict)}">{shown.replace("</strong>", link, 1)}</tr>')
     head, mark, body = found[0].partition('<tbody>')
-    table = head.replace('class="', 'class="ledger ', 1) + mark + re.sub(r'<tr([^>]*)>(.*?)</tr>', row, body, flags=re.S)
+    body = re.sub(r'<tr([^>]*)>(.*?)</tr>', row, body, flags=re.S)
+    table = head.replace('class="', 'class="ledger ', 1) + mark + body
     return f'<details class="claims" open><summary>{counted(table)}</summary>{table}</details>'
 
 def counted(table):

@@ -119,7 +119,8 @@ reformer_report += [
 reformer_report += [
     claim('fewer rounds, worse evaluation', 'Results, text',
           'Models trained with hashing get worse with fewer rounds at evaluation',
-          '-22.09 %', -.2209, below_zero, setting='accuracy under one round minus eight, trained with four',
+          '-22.09 %', -.2209, below_zero,
+          setting='accuracy under one round minus eight, trained with four',
           measure=pooled(difference('lsh-4','lsh-4','accuracy.LSH-1','accuracy.LSH-8'))),
 ]
 
