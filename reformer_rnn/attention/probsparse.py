@@ -185,6 +185,7 @@ def current_sample(self:ProbSparseAttention, n, device)->torch.Tensor: # (n, U)
     if not torch.compiler.is_compiling(): self.drawn = sample
     return sample
 
+# %% ../../nbs/10_attention/11_probsparse.ipynb #0a8e8b55
 @patch
 def attend(self:ProbSparseAttention, q, k, v, state, mask):
     "Pick queries, attend, and blend with the matrices if there are any"

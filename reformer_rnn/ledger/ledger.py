@@ -26,12 +26,13 @@ from ..papers.linear.claims import linear_claims
 from ..papers.rsa.claims import rsa_claims
 from ..papers.block_recurrent.claims import brt_claims
 from ..papers.gpt2.claims import gpt2_claims
+from ..exam.claims import exam_claims
 from ..runs.claim import (
     DECIDED,NOT_RUN,OWN,UNTESTED,VERDICTS,Results,effect_text,holm,ledger_row,ours_text)
 from ..runs.experiment import Experiment,command_lines
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #8434c6b3
-_all = [*reformer_claims,*linear_claims,*rsa_claims,*brt_claims,*gpt2_claims]
+_all = [*reformer_claims,*linear_claims,*rsa_claims,*brt_claims,*gpt2_claims,*exam_claims]
 claims = sorted(_all, key=lambda claim: claim.source==OWN) # keeps the order otherwise
 
 def ledger(

@@ -45,6 +45,7 @@ def markup(runs):
     "Mean number of double square brackets in the text that a run continues"
     return over_seeds(run['prompt'].count('[[') for run in runs)
 
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #8c11cacb
 def starts_slower(
     memory:str, # Its name
 ): # Function of records

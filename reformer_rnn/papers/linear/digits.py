@@ -242,6 +242,7 @@ def drawing_calls(
     drawn = batch*places/length
     return {'state': (with_state, drawn*steps), 'from scratch': (from_scratch, drawn)}
 
+# %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #ec7baa53
 def draw_on(model, state, steps):
     "Draw so many pixels after a state"
     ids = torch.zeros(len(state.position), 1, dtype=torch.long)

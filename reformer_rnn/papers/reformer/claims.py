@@ -68,6 +68,7 @@ claim = partial(Claim, REPORT, results='copy copy_more', form='{:.1%}', smaller=
                 notebook='70_papers/10_reformer/01_copy')
 table = 'Results, table'
 
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #6c45e827
 reformer_report = [
     claim('full attention copies', table+', row Full, column Full',
           'A full attention transformer can solve this task perfectly',
