@@ -33,7 +33,7 @@ LONG_CELLS = {  # Notebook, without its number: what stands first in a longer ce
     'reversible': {'_Reversible'},
     'loss': {'_ChunkedLoss'},
     'informer': {'Informer'},
-    'gpt2': {'RecurrentGPT2', '_find_gpt2', 'fake', 'check'},
+    'gpt2': {'_find_gpt2', 'fake', 'check'},
     'foreign': {'gpt2'},
     'learner': {'evaluate_bits'},
     'index': {'table'}}
