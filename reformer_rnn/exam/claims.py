@@ -45,7 +45,8 @@ def apart(
         def by_seed(name, size):
             cell = cells.get((task,name))
             return {run['seed']: run['accuracy'][str(size)] for run in cell.runs} if cell else {}
-        return paired(by_seed(name, size), by_seed(other, other_size or size))
+        ends = by_seed(name, size),by_seed(other, other_size or size)
+        return paired(*ends, bounds=(-1.,1.))
     return measure
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a08

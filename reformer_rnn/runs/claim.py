@@ -89,7 +89,8 @@ def difference(
         if ours and theirs: check_pairs(ours, theirs)
         pair = ours.by_seed(path),theirs.by_seed(other_path or path)
         both = [run for run in ours if run['seed'] in pair[1]]
-        return paired(*pair, answers(both) if bounds_of(path)==SHARE else 0)
+        if bounds_of(path)==SHARE: return paired(*pair, answers(both), (-1.,1.))
+        return paired(*pair)
     return measure
 
 # %% ../../nbs/60_runs/07_claim.ipynb #91060956

@@ -75,9 +75,11 @@ def paired(
     a:dict, # Seed -> number
     b:dict, # The same of another model or setting
     items:int=0, # As for `over_seeds`
+    bounds:tuple=(-inf,inf), # As for `over_seeds`; (-1, 1) for a difference of shares
 )->Measured: # None without common seeds
     "One minus the other, seed by seed"
-    return over_seeds((a[seed]-b[seed] for seed in sorted(a.keys()&b.keys())), items=items)
+    common = sorted(a.keys()&b.keys())
+    return over_seeds((a[seed]-b[seed] for seed in common), bounds, items)
 
 # %% ../../nbs/60_runs/01_interval.ipynb #e50689c3
 class Median(Measured):

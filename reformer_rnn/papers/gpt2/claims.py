@@ -140,8 +140,9 @@ recall_claims = [
     recall(
         'the gate is needed', 'Muntean 2023, section 2.2',
         'A recurrent state remembers over many steps, where a state without recurrence is lost',
-        region=above_zero, measure=difference('kv','kv-plain','accuracy.6'),
-        setting='gated carry minus none, six windows later'),
+        region=above_zero, measure=difference('kv','kv-plain','accuracy.24'),
+        results='gpt2_recall_gate',
+        setting='right answers 24 windows later, gated carry minus none'),
 ]
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #8eb51d3e
