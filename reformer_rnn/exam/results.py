@@ -337,7 +337,9 @@ def exam_numbers(
     rows.sort(key=lambda row: order.index(row['candidate']) if row['candidate'] in order else 99)
     return dict(tasks=tasks, cells=rows)
 
-def rounded(share): return None if share is None else round(share, 4)
+def rounded(share)->float:
+    "Four digits, or None"
+    return None if share is None else round(share, 4)
 
 # %% ../../nbs/80_exam/03_results.ipynb #36e66b26
 def separate(ax, columns, rows):
