@@ -7,6 +7,8 @@ __all__ = ['SHAPES', 'example_of', 'room_of', 'check_graph', 'check_open', 'expo
            'export_onnx']
 
 # %% ../../nbs/30_models/12_export.ipynb #d5e19915
+import io
+from contextlib import redirect_stderr
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -96,7 +98,7 @@ def export_model(
         0: Dim.DYNAMIC, 1: Dim.DYNAMIC}
     axes = tuple(free(x) for x in inputs.values())
     name = type(model).__name__
-    with evaluating(model):
+    with evaluating(model), redirect_stderr(io.StringIO()): # a refused graph is printed there
         try: graph = torch.export.export(model, tuple(inputs.values()), dynamic_shapes=axes)
         except Exception as e: # of the exporter, whose kinds are not promised
             why = (str(e).strip().splitlines() or [type(e).__name__])[0]

@@ -181,14 +181,14 @@ rsa_claims += [
     open_forecast('sequential sampling changes the Informer', 'Section 3.1',
                   'Read in the order of time instead of at random, the windows give an Informer '
                   'other errors', 'expected', region=at_least(.01), form='{:.3f}',
-                  results='forecast_sequential forecast/ETTh1-24', measure=order_matters,
+                  results='forecast_sequential/ETTh1-24 forecast/ETTh1-24', measure=order_matters,
                   setting='distance of squared errors at 24 rows of ETTh1, in order and shuffled',
                   hours=.05, command=f'{one_change} --no-shuffle --attention informer '
                                      '--results results/forecast_sequential'),
     open_forecast('truncating the matrices does harm', 'Section 3.1',
                   'That recurrence does not help could be due to the matrices being cut to the '
                   'selected queries', 'could be', region=below_zero,
-                  results='forecast_rows forecast/ETTh1-24', measure=rows_matter,
+                  results='forecast_rows/ETTh1-24 forecast/ETTh1-24', measure=rows_matter,
                   setting='squared error at 24 rows of ETTh1, all rows minus those selected',
                   why='How the report cut them is not said.', hours=.05,
                   command=f'{one_change} --rem-rows all --attention rsa-informer '
