@@ -32,7 +32,7 @@ def check(name, text):
 def test_page():
     "Tables and commands of the page, and the table of the front page."
     for source in dict.fromkeys(o.source for o in claims):
-        check('claims.ipynb', source_markdown(source, ROWS))
+        check('claims.ipynb', source_markdown(source, ROWS, RESULTS))
         check('claims.ipynb', commands_markdown(source, RESULTS))
     for name in ('claims.ipynb', 'index.ipynb'): check(name, counts_markdown(ROWS))
 

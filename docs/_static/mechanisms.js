@@ -32,8 +32,9 @@ function choice(name, options, change) {
   select.addEventListener('input', () => change(select.value));
   return html('label', {}, `${name} `, select);
 }
-function tick(name, change) {
+function tick(name, change, on = false) {
   const input = html('input', {type: 'checkbox', 'aria-label': name});
+  input.checked = on;
   input.addEventListener('input', () => change(input.checked));
   return html('label', {}, input, ` ${name}`);
 }
@@ -194,6 +195,46 @@ const mechanisms = {
     };
     draw();
     return [slider('Position', [Math.log2(lengths[0]), Math.log2(lengths.at(-1)), .25], state.n, n => { state.n = n; draw(); }, n => Math.round(2**n).toLocaleString('en'))];
+  },
+  // The exam: tasks can be left out, candidates are put in the order of one of them, and a cell shows its curves.
+  exam({tasks, cells}, view) {
+    const names = Object.keys(tasks), left = new Set(), listed = 'the list', state = {order: listed};
+    const found = new Map(cells.map(cell => [`${cell.candidate}/${cell.task}`, cell]));
+    const last = cell => {
+      const shares = cell.runs.map(run => run.at(-1));
+      return shares.includes(null) ? NaN : shares.reduce((a, b) => a + b)/shares.length;
+    };
+    const side = html('div', {class: 'mechanism-part exam-curves', 'aria-live': 'polite'}, html('p', {}, 'A cell shows its curves, one line per seed.'));
+    const curves = ({candidate, task, runs}) => {
+      const {sizes, unit, chance} = tasks[task], height = share => 8 + 120*(1 - share);
+      const across = i => 36 + 200*i/Math.max(1, sizes.length - 1);
+      const text = (x, y, words, anchor) => svg('text', {x, y, 'text-anchor': anchor, 'font-size': 11, fill: 'currentColor'}, words);
+      const lines = runs.map((run, i) => svg('polyline', {fill: 'none', stroke: HUES[i%HUES.length], 'stroke-width': 2,
+        points: run.map((share, j) => share === null ? '' : `${across(j)},${height(share)}`).join(' ')}));
+      const guess = svg('line', {x1: 36, x2: 236, y1: height(chance), y2: height(chance), stroke: 'currentColor', 'stroke-dasharray': '4 3', opacity: .6});
+      const marks = [text(30, 12, '100 %', 'end'), text(30, 131, '0', 'end'), ...sizes.map((size, i) => text(across(i), 146, size.toLocaleString('en'), 'middle'))];
+      const says = `${candidate} on ${task}: right answers against ${unit}, one line per seed; dashed, what guessing gives`;
+      side.replaceChildren(svg('svg', {width: 262, height: 152, role: 'img', 'aria-label': says}, guess, ...lines, ...marks), html('p', {}, says));
+    };
+    const square = (candidate, task) => {
+      const cell = found.get(`${candidate}/${task}`);
+      if (!cell) return html('td', {});
+      const share = last(cell), words = Number.isNaN(share) ? 'cannot' : `${Math.round(100*share)} %`;
+      const node = html('td', {'data-key': `${candidate}/${task}`, 'data-grade': cell.grade, tabindex: 0}, words);
+      for (const event of ['mouseenter', 'focus', 'click']) node.addEventListener(event, () => curves(cell));
+      return node;
+    };
+    const draw = () => {
+      const shown = names.filter(name => !left.has(name)), rows = [...new Set(cells.map(cell => cell.candidate))];
+      const place = candidate => found.has(`${candidate}/${state.order}`) ? -(last(found.get(`${candidate}/${state.order}`)) || 0) : 1;
+      if (state.order !== listed) rows.sort((a, b) => place(a) - place(b));
+      const head = html('tr', {}, html('th', {}, 'candidate'), ...shown.map(name => html('th', {}, name)));
+      const body = rows.map(candidate => html('tr', {}, html('th', {}, candidate), ...shown.map(task => square(candidate, task))));
+      view(html('div', {class: 'exam-table'}, html('table', {}, head, ...body)), side);
+    };
+    draw();
+    const columns = names.map(name => tick(name, on => { left[on ? 'delete' : 'add'](name); draw(); }, true));
+    return [choice('Order by', [listed, ...names], name => { state.order = name; draw(); }), ...columns];
   },
 };
 

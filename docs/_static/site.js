@@ -120,6 +120,9 @@ function filterClaims() {
     count.textContent = `${seen} of ${rows.length} claims`;
   };
   bar.addEventListener('input', choose);
+  window.addEventListener('hashchange', () => {  // a link to a claim that was not chosen
+    if (document.getElementById(decodeURIComponent(location.hash.slice(1)))?.hidden) { bar.reset(); choose(); }
+  });
   bar.addEventListener('submit', event => event.preventDefault());
   // It stands above the first part, outside of it, so that it stays in sight along all of them.
   const first = tables[0].closest('section'), around = first.parentElement.closest('section');
