@@ -7,7 +7,7 @@ from conftest import ROOT
 from reformer_rnn.runs.claim import Results
 from reformer_rnn.ledger.command import experiment_parser
 from reformer_rnn.ledger.ledger import (
-    STORED,UPDATE,claims,commands_markdown,counts_markdown,ledger,ledger_changes,source_markdown)
+    STORED,UPDATE,claims,commands_fold,counts_markdown,ledger,ledger_changes,source_markdown)
 
 RESULTS = Results(ROOT/'nbs')
 ROWS = ledger(RESULTS)
@@ -33,7 +33,7 @@ def test_page():
     "Tables and commands of the page, and the table of the front page."
     for source in dict.fromkeys(o.source for o in claims):
         check('claims.ipynb', source_markdown(source, ROWS, RESULTS))
-        check('claims.ipynb', commands_markdown(source, RESULTS))
+        check('claims.ipynb', commands_fold(source, RESULTS))
     for name in ('claims.ipynb', 'index.ipynb'): check(name, counts_markdown(ROWS))
 
 def test_commands():
