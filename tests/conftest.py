@@ -59,6 +59,7 @@ def logged(log, function, args):
     with open(log, 'w') as f: os.dup2(f.fileno(), 1); os.dup2(f.fileno(), 2)
     sys.stdout.reconfigure(line_buffering=True)
     for name in ('IN_TEST', 'PYTHONPATH'): os.environ.pop(name, None)
+    multiprocessing.set_start_method(None, force=True)  # its own children start as they would anywhere
     os.chdir(ROOT)
     function(*args)
 
