@@ -29,7 +29,7 @@ def over_chunks(
     chunks = [into_chunks(o.flatten(0, 1), C) for o in xs]
     S = S.flatten(0, 1)
     outs = []
-    if open_size(n): # nobody can count them
+    if open_size(n): # their number is not known
         out,S = f(*chunks, S)
         return out.flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
     length = max(1, rows//max(1, b*h*C)) # chunks of a stretch; a batch may be empty

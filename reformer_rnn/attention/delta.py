@@ -302,7 +302,7 @@ def over_whole(
     "`delta_chunks` of a whole sequence, for autograd, for a compiler and for an exporter"
     (b,h,n,d),dv = xs[0].shape,xs[2].shape[-1]
     if S is None: S = xs[0].new_zeros(b, h, d, dv)
-    # of an open length nobody can count the chunks: it is a single one, which rounds more
+    # the number of chunks of an open length is not known: it is a single one, which rounds more
     def cut(x): return x.double().unsqueeze(1) if open_size(n) else into_chunks(x, C)
     Q,K,V,beta,g = (None if x is None else cut(x.flatten(0, 1)) for x in xs)
     out,last = delta_chunks(Q, K, V, beta, S.flatten(0, 1).to(Q.dtype), g)

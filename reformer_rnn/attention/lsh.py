@@ -628,7 +628,7 @@ _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths d
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #0d81a5eb
 def buckets_for(
-    max_len:int, # Longest sequence expected; None if nobody knows
+    max_len:int, # Longest sequence expected; None if that is not known
     bucket_size:int, # w: how many keys of its bucket a position sees in every round
 )->int: # About 2 max_len/w
     "The buckets of a layer"

@@ -278,7 +278,9 @@ class RecurrentGPT2(Generating, Pretrained):
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #9c0e10aa
 @patch
-def extra_repr(self:RecurrentGPT2): return f'kind={self.kind!r}, window={self.window}'
+def extra_repr(self:RecurrentGPT2)->str:
+    "What `print` shows beside the modules"
+    return f'kind={self.kind!r}, window={self.window}'
 
 # %% ../../nbs/30_models/08_gpt2.ipynb #79a1ddef
 @patch

@@ -179,7 +179,7 @@ def kept_run(
 
 # %% ../../nbs/60_runs/04_train.ipynb #bcd44154
 def remove_checkpoints(cfg, attention, seed):
-    "Nobody goes on with a finished run"
+    "Remove the states of a run that is finished"
     shutil.rmtree(run_path(cfg, attention, seed, 'checkpoints'), ignore_errors=True)
 
 def run_one(

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['built_otherwise', 'changed_later', 'recall_experiment', 'RecallConfig', 'what_is_recurrent', 'no_identities',
-           'start_forgetting', 'start_closed', 'ThreeGates', 'three_gates', 'read_change', 'recall_model',
-           'state_spread', 'brt_learner', 'recall_learner', 'recall_accuracy', 'train_recall', 'check_recall',
-           'accuracy_columns', 'plot_recall']
+           'shift_gates', 'start_forgetting', 'start_closed', 'ThreeGates', 'three_gates', 'read_change',
+           'recall_model', 'state_spread', 'brt_learner', 'recall_learner', 'recall_accuracy', 'train_recall',
+           'check_recall', 'accuracy_columns', 'plot_recall']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #685ed96c
 from dataclasses import dataclass
@@ -83,19 +83,22 @@ def no_identities(layer):
     layer.cell.ids.data.zero_()
     layer.cell.ids.requires_grad_(False)
 
+@torch.no_grad()
+def shift_gates(layer, fixed, forget=0, into=0):
+    "Add to the biases of all gates: of a fixed one, and of an LSTM to forget and to let in"
+    for o in layer.cell.update.modules():
+        if isinstance(o, FixedGate): o.b.add_(fixed)
+        if not isinstance(o, LSTMGate): continue
+        o.f.bias.add_(forget)
+        o.i.bias.add_(into)
+
 def start_forgetting(layer):
     "Gates that keep a twentieth of a state, or less, from block to block at first"
-    with torch.no_grad():
-        for o in layer.cell.update.modules():
-            if isinstance(o, FixedGate): o.b.sub_(4)
-            if isinstance(o, LSTMGate): o.f.bias.sub_(4)
+    shift_gates(layer, -4, forget=-4)
 
 def start_closed(layer):
     "Gates that let less than a hundredth of what is new into a state at first"
-    with torch.no_grad():
-        for o in layer.cell.update.modules():
-            if isinstance(o, FixedGate): o.b.add_(5)
-            if isinstance(o, LSTMGate): o.i.bias.sub_(4)
+    shift_gates(layer, 5, into=-4)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #fe046756
 class ThreeGates(StateCell):
