@@ -24,8 +24,8 @@ def check_feature_map(
     "Try a feature map on random input; `ValueError` if linear attention cannot use it"
     phi = get_feature_map(feature_map)
     name = getattr(phi, '__name__', type(phi).__name__)
-    where = next((o.device for o in phi.state_dict().values()), None) if isinstance(phi,
-            nn.Module) else None
+    tensors = phi.state_dict().values() if isinstance(phi, nn.Module) else ()
+    where = next((o.device for o in tensors), None)
     x = 2*torch.randn(1, check_int('n_heads', n_heads), 128, check_int('d_head', d_head),
                       generator=torch.Generator().manual_seed(0)).to(where)
     with torch.no_grad(): f,part = phi(x),phi(x[:,:,:7])
@@ -86,8 +86,8 @@ def orthogonal_normals(
                                       dtype=torch.float64))
     # without the signs they would not be uniform
     rotations = Q*R.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
-    lengths = torch.randn(n_heads, m, d, generator=generator, dtype=torch.float64).norm(dim=-1,
-            keepdim=True)
+    others = torch.randn(n_heads, m, d, generator=generator, dtype=torch.float64)
+    lengths = others.norm(dim=-1, keepdim=True)
     return rotations.transpose(-1,-2).flatten(1, 2)[:,:m]*lengths
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #fa671c91
@@ -156,8 +156,8 @@ class T2R(LearnedMap):
         n_heads:int=1, # Maps: one for each head, or 1 for all
         n_features:int=None, # Number c of features; default 2*d_head
     ):
-        c = 2*check_int('d_head', d_head) if n_features is None else check_int('n_features',
-                n_features)
+        c = 2*check_int('d_head', d_head)
+        if n_features is not None: c = check_int('n_features', n_features)
         super().__init__(torch.randn(check_int('n_heads', n_heads), c, d_head)*d_head**-.5)
 
     def forward(self, x):
@@ -171,8 +171,9 @@ class Hedgehog(LearnedMap):
     def __init__(self,
         d_head:int, # Width of a head
         n_heads:int=1, # Maps: one for each head, or 1 for all
-    ): super().__init__(torch.eye(check_int('d_head', d_head)).repeat(check_int('n_heads',
-            n_heads), 1, 1))
+    ):
+        one = torch.eye(check_int('d_head', d_head))
+        super().__init__(one.repeat(check_int('n_heads', n_heads), 1, 1))
 
     def forward(self, x):
         "Features of `x`: (b, h, n, d) -> (b, h, n, 2*d)"

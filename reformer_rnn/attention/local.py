@@ -66,8 +66,8 @@ def toeplitz(
     "Matrices whose rows are one vector, shifted by one place from row to row"
     u = F.pad(u, (0,1))
     h,L = u.shape
-    return u.unsqueeze(1).expand(h, rows, L).reshape(h, -1)[:,:rows*(L-1)].view(h, rows,
-            L-1)[:,:,rows-1:]
+    repeated = u.unsqueeze(1).expand(h, rows, L).reshape(h, -1)
+    return repeated[:,:rows*(L-1)].view(h, rows, L-1)[:,:,rows-1:]
 
 # %% ../../nbs/10_attention/04_local.ipynb #8a4b9c83
 def tile_bias(
@@ -143,8 +143,8 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     q,k,v,real,before = cut_tiles(q, k, v, None if real is None else real[:,None,:,None], size,
                                   causal)
     rows,cols = q.shape[2],k.shape[2]
-    distance = torch.arange(rows, device=q.device)[:,None]+before - torch.arange(cols,
-            device=q.device)
+    places = torch.arange(rows, device=q.device)[:,None]+before
+    distance = places - torch.arange(cols, device=q.device)
     allowed = (distance>=first) & (distance<=last)
     if not include_self: allowed = allowed & (distance!=0)
     if real is not None: allowed = allowed & real.transpose(-1,-2)

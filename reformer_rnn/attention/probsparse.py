@@ -95,8 +95,8 @@ def attend_chosen(
     attended = sdpa(q.gather(2, rows.expand(-1, -1, -1, q.shape[-1])), k, v, attn_mask=seen,
                     scale=scale)
     wide = torch.promote_types(v.dtype, torch.float32)
-    lazy = v.cumsum(2, dtype=wide) if causal else v.mean(2, keepdim=True, dtype=wide).expand(-1,
-            -1, n, -1)
+    if causal: lazy = v.cumsum(2, dtype=wide)
+    else: lazy = v.mean(2, keepdim=True, dtype=wide).expand(-1, -1, n, -1)
     return lazy.to(v.dtype).scatter(2, rows.expand_as(attended), attended.to(v.dtype))
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #785333a0
@@ -126,8 +126,8 @@ def blend_rows(
     "`blend` in some rows; the others stay as they were"
     mixed = blend(attended, recurrent, mu)
     if index is None: return mixed
-    chosen = torch.zeros(attended.shape[:3], dtype=torch.bool, device=index.device).scatter(2,
-            index, True)
+    none = torch.zeros(attended.shape[:3], dtype=torch.bool, device=index.device)
+    chosen = none.scatter(2, index, True)
     return torch.where(chosen.unsqueeze(-1), mixed, attended)
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #9c8448c1
@@ -166,8 +166,9 @@ class ProbSparseAttention(QKVAttention):
         self.rem_rows = check_choice('rem_rows', rem_rows, ('selected','all'))
         self.options = dict(factor=factor, seed=seed, heads=heads, rem_rows=rem_rows, gate=gate,
                             share_pairs=share_pairs, init_mu=init_mu, truncate=truncate)
-        self.rem,self.mu = (None,None) if heads is None else new_matrices(n_heads, heads, gate,
-                share_pairs, init_mu, truncate)
+        self.rem,self.mu = None,None
+        if heads is not None:
+            self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu, truncate)
 
     def extra_repr(self):
         return f'{super().extra_repr()}, factor={self.factor}' + (f', rem_rows={self.rem_rows}'

@@ -125,8 +125,7 @@ def _complex_powers(
     powers,step = one.unsqueeze(1),rho.unsqueeze(1)
     while powers.shape[1]<=k:
         powers = torch.cat([powers,_complex_product(powers, step)], 1)
-        step = _complex_product(step,
-                step)
+        step = _complex_product(step, step)
     return powers[:,:k+1]
 
 # %% ../../nbs/10_attention/07_rem.ipynb #5ad6e7d6
@@ -180,8 +179,8 @@ def _mix_chunks(
     C = min(C, -(-n//d))
     chunks = -(-n//(C*d))
     pad = chunks*C*d-n # an empty batch has no -1 in its shapes
-    x = (F.pad(v, (0,0,0,pad)) if pad else v).unflatten(2, (chunks,C,d)).permute(1,3,0,2,4,
-            5).reshape(h, C, b*chunks*d*w)
+    x = (F.pad(v, (0,0,0,pad)) if pad else v).unflatten(2, (chunks,C,d))
+    x = x.permute(1,3,0,2,4,5).reshape(h, C, b*chunks*d*w)
     powers = _complex_powers(rho, C)
     # from the state to the outputs
     R = _complex_product(_conjugate(powers), readout.unsqueeze(1))[:,:C].to(x.dtype)
@@ -194,13 +193,14 @@ def _mix_chunks(
     z = z.permute(1,2,0,3,4).flatten(3)
     states = _chunk_states(added[0], A, z)
     if not causal:
-        R = torch.cat([R,R.flip(1)],
-                             2)
+        R = torch.cat([R,R.flip(1)], 2)
         states = torch.cat([states,_chunk_states(added[1].flip(3), A, z).flip(3)], 1)
-    out = torch.baddbmm(local, R, states.flatten(2)).view(h, C, b, chunks, d, w).permute(2,3,1,4,0,
-            5).reshape(b, chunks*C*d, h, w)
-    last = (x.view(h, C, b, chunks, d, w)[:,:,:,-1],states[:,:,:,-1].unflatten(-1, (d,w)))
-    return out[:,:n].transpose(1,2),_last_state(*last, powers, n-(chunks-1)*C*d) if causal else None
+    out = torch.baddbmm(local, R, states.flatten(2)).view(h, C, b, chunks, d, w)
+    out = out.permute(2,3,1,4,0,5).reshape(b, chunks*C*d, h, w)[:,:n].transpose(1,2)
+    if not causal: return out,None
+    end = x.view(h, C, b, chunks, d, w)[:,:,:,-1]
+    start = states[:,:,:,-1].unflatten(-1, (d,w))
+    return out,_last_state(end, start, powers, n-(chunks-1)*C*d)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #fcbeabd7
 def _conjugate(
@@ -219,12 +219,13 @@ def _last_state(
     def after(i, turns): # i values of these sequences
         E = powers[:,1:i+1].flip(1).transpose(1,2)
         before = z[:,:,:,turns]
-        return (_as_matrix(powers[:,i]) @ before.flatten(2) + E
-                @ x[:,:i,:,turns].flatten(2)).view(before.shape)
+        kept = _as_matrix(powers[:,i]) @ before.flatten(2)
+        added = E @ x[:,:i,:,turns].flatten(2)
+        return (kept+added).view(before.shape)
     i,r = divmod(n, z.shape[3])
-    z = torch.cat([after(i, slice(r, None)),after(i+1, slice(r))], 3) if r else after(i,
-            slice(None))
-    return z.permute(2,0,1,3,4)
+    found = after(i, slice(r, None))
+    if r: found = torch.cat([found,after(i+1, slice(r))], 3)
+    return found.permute(2,0,1,3,4)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #bcf08d1c
 def _rem_step(
@@ -336,8 +337,8 @@ def rem_eigenvalues(
     theta = torch.stack([zero if o=='regular' else t for o,t in zip(names, theta.unbind())])
     # made where it is needed: no list of numbers is copied there
     readout = torch.stack([one if o=='sin' else zero for o in names])
-    return torch.stack([decay*theta.cos(),decay*theta.sin()], -1),torch.stack([1-readout,readout],
-            -1)
+    rho = torch.stack([decay*theta.cos(),decay*theta.sin()], -1)
+    return rho,torch.stack([1-readout,readout], -1)
 
 def _exact(device)->torch.dtype:
     "Type of eigenvalues: a rounded one is an error that grows with every power of it"

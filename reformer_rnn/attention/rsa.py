@@ -193,8 +193,8 @@ def blend(
 )->torch.Tensor: # (b, h, n, w); heads without a matrix are as they were
     "(1-σ(μ))·attended + σ(μ)·recurrent (Huang et al. 2023)"
     r = recurrent.shape[1]
-    gate = mu.to(torch.promote_types(mu.dtype, torch.float32)).sigmoid().to(attended.dtype).view(-1,
-            1,1)
+    wide = torch.promote_types(mu.dtype, torch.float32)
+    gate = mu.to(wide).sigmoid().to(attended.dtype).view(-1, 1, 1)
     mixed = torch.lerp(attended[:,:r], recurrent.to(attended.dtype), gate)
     return mixed if r==attended.shape[1] else torch.cat([mixed,attended[:,r:]], 1)
 

@@ -144,8 +144,8 @@ def projection(self:SlidingAttention):
 @patch
 def new_scale(self:SlidingAttention):
     "A factor of the scores for each head; None for the usual one"
-    return nn.Parameter(torch.full((self.n_heads,),
-                                   float(self.qk_scale))) if self.qk_norm else None
+    if not self.qk_norm: return None
+    return nn.Parameter(torch.full((self.n_heads,), float(self.qk_scale)))
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #3b70d36f
 @patch

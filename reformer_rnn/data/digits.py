@@ -173,8 +173,8 @@ def unpack_images(
     for s in strings:
         if len(s)!=SIDE**2:
             raise ValueError(f'{s!r} has {len(s)} characters: expected {SIDE**2}, one per pixel')
-    return torch.tensor([[int(c, LEVELS) for c in s] for s in strings], dtype=torch.uint8).view(-1,
-            SIDE, SIDE)
+    levels = [[int(c, LEVELS) for c in s] for s in strings]
+    return torch.tensor(levels, dtype=torch.uint8).view(-1, SIDE, SIDE)
 
 # %% ../../nbs/40_data/04_digits.ipynb #c43de395
 def pixel_contexts(

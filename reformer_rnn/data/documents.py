@@ -207,8 +207,8 @@ def read_folder(
     docs = []
     for path in paths:
         name = path.relative_to(root)
-        meta = ({'split': _SPLITS[name.parts[0]]} if len(name.parts)>1 and name.parts[0] in _SPLITS
-                else {})
+        inside = len(name.parts)>1 and name.parts[0] in _SPLITS
+        meta = {'split': _SPLITS[name.parts[0]]} if inside else {}
         docs.append(_document(name.as_posix(), path.read_bytes(), meta, invalid, empty,
                               path if lazy else None))
     return Documents(doc for doc in docs if doc is not None)

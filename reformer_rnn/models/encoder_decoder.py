@@ -57,8 +57,8 @@ class DecoderBlock(Block):
 @patch
 def read(self:DecoderBlock, x, state=None, context=None, mask=None, memory=None):
     "What the source adds"
-    y,_ = self.cross(self.norm3(x), None if memory is None else memory[self.number], context,
-                     mask)
+    kept = None if memory is None else memory[self.number]
+    y,_ = self.cross(self.norm3(x), kept, context, mask)
     return self.dropout(y),None
 
 # %% ../../nbs/30_models/03_encoder_decoder.ipynb #3c6c451b

@@ -381,8 +381,8 @@ def before_out(self:PooledMemory, ctx, i, x):
     q,(k,v) = ctx.kept.pop(i),ctx.kv[i]
     found = F.scaled_dot_product_attention(q, k.to(q.dtype), v.to(q.dtype),
                                            scale=ctx.blocks[i].attn.scaling)
-    gate = (self.speed*self.gates[self.layers[i]]).tanh()[None,:,None,None]*ctx.state.known[:,None,
-            None,None]
+    gate = (self.speed*self.gates[self.layers[i]]).tanh()[None,:,None,None]
+    gate = gate*ctx.state.known[:,None,None,None]
     return x + (found*gate.to(x.dtype)).transpose(1,2).flatten(2)
 
 # %% ../../nbs/30_models/07_gpt2_memory.ipynb #aa17af6f
@@ -426,8 +426,8 @@ def initialise(self:MemoryTokens, wte):
     "Make what is added as large as the embeddings"
     size,out = wte.float().std(),self.network[-1]
     self.write.mul_(size); nn.init.zeros_(out.bias)
-    nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size*(2 if len(self.network)>1
-            else 1))
+    if len(self.network)>1: size = 2*size
+    nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size)
 
 @patch
 def text(self:MemoryTokens, ctx, hidden, n):
@@ -451,13 +451,11 @@ def embed(self:MemoryTokens, ctx, x, past=0, write=True):
     if ctx.state is not None:
         if not past:
             parts = [ctx.state.memory.to(x.dtype),*parts]
-            positions = [torch.arange(last-2*m, last-m),
-                                                                     *positions]
+            positions = [torch.arange(last-2*m, last-m),*positions]
         seen = torch.cat([ctx.state.known.long()[:,None].expand(-1, m),seen], 1)
     if write:
         parts = [*parts,self.write.to(x.dtype).expand(b, -1, -1)]
-        positions = [*positions,
-                torch.arange(last-m, last)]
+        positions = [*positions,torch.arange(last-m, last)]
     return dict(inputs_embeds=torch.cat(parts, 1),
                 position_ids=torch.cat(positions)[None].to(x.device), attention_mask=seen)
 

@@ -344,8 +344,8 @@ def differing(
 )->list: # Names
     "What tells the runs apart, besides their seeds"
     def tells(name):
-        return (name in ('experiment','attention') or name.startswith('config.')
-                and name not in not_groups)
+        if name in ('experiment','attention'): return True
+        return name.startswith('config.') and name not in not_groups
     names = [name for leaves in runs.flats for name in leaves if tells(name)]
     return [name for name in dict.fromkeys(names)
             if len({as_text(leaves.get(name)) for leaves in runs.flats})>1]

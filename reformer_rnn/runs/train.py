@@ -210,8 +210,8 @@ def run_all(
     train, # `(cfg, attention, seed) -> record`
 )->list: # The records of all runs
     "Train every attention with every seed, and store each run as soon as it is finished"
-    return [run_one(cfg, train, attention, seed) for seed in cfg.seeds
-            for attention in cfg.attention]
+    return [run_one(cfg, train, attention, seed)
+            for seed in cfg.seeds for attention in cfg.attention]
 
 # %% ../../nbs/60_runs/04_train.ipynb #2df28f0a
 @dataclass(frozen=True)

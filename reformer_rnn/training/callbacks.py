@@ -330,8 +330,8 @@ def recurrence(
     "Gates, decays and angles"
     layers = [layer for layer in model.modules() if isinstance(getattr(layer, 'rem', None), REM)]
     values = [(layer.mu.sigmoid(),*layer.rem.eigenvalues()[:2]) for layer in layers]
-    return [dict(gate=mu.tolist(), decay=decay.tolist(), theta=theta.tolist()) for mu,decay,
-            theta in values]
+    return [dict(gate=mu.tolist(), decay=decay.tolist(), theta=theta.tolist())
+            for mu,decay,theta in values]
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #49ccd500
 class GateRecord(Callback):

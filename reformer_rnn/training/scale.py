@@ -8,6 +8,7 @@ __all__ = ['BFloat16', 'Recompute', 'Compiled', 'Scale']
 # %% ../../nbs/50_training/06_scale.ipynb #5244b4f8
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from inspect import get_annotations
 
 import torch
@@ -44,8 +45,7 @@ class Recompute(TemporaryChange):
             raise ValueError(f'Recompute: a {type(self.model).__name__} with blocks of type '
                              f'{type(blocks).__name__} has no plain stack of blocks: leave it out')
         for block in blocks:
-            block.forward = lambda *args, forward=block.forward, **kwargs: checkpoint(forward,
-                    *args, use_reentrant=False, **kwargs)
+            block.forward = partial(checkpoint, block.forward, use_reentrant=False)
             self.stack.callback(delattr, block, 'forward')
 
     def after_train(self):

@@ -77,8 +77,8 @@ def unpack(
     if kind=='stack': return list(tensors[value].unbind())
     if kind=='dict': return {unpack(k, tensors): unpack(v, tensors) for k,v in value}
     items = [unpack(v, tensors) for v in (o['items'] if kind=='named' else value)]
-    return (_named_tuple(*value, len(items))(*items) if kind=='named' else tuple(items) if kind
-            =='tuple' else L(items))
+    if kind=='named': return _named_tuple(*value, len(items))(*items)
+    return tuple(items) if kind=='tuple' else L(items)
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #e17d2385
 def same_tree(
@@ -87,8 +87,8 @@ def same_tree(
 )->bool:
     "Are two trees equal, with their types?"
     if isinstance(a, torch.Tensor):
-        return isinstance(b, torch.Tensor) and a.dtype==b.dtype and torch.equal(a.detach().cpu(),
-                b.detach().cpu())
+        if not isinstance(b, torch.Tensor) or a.dtype!=b.dtype: return False
+        return torch.equal(a.detach().cpu(), b.detach().cpu())
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and a.dtype==b.dtype and (a==b).all()
     if isinstance(a, dict):
