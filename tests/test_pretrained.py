@@ -8,7 +8,9 @@ from safetensors.torch import load_file, save_file
 
 from reformer_rnn.all import *
 from reformer_rnn.core import whole_folder
+from reformer_rnn.papers.charlm import CharLMConfig
 from reformer_rnn.pretrained import kept_classes
+from reformer_rnn.runs.experiment import find_experiment
 from reformer_rnn.runs.keep import load_run
 
 # These are built on; the last two stand in a model only while it is timed or examined
@@ -246,38 +248,12 @@ def test_without_the_hub(monkeypatch):
     monkeypatch.setattr(module, 'find_spec', lambda name: None)
     with pytest.raises(FileNotFoundError, match='pip install huggingface_hub'): LM.from_pretrained('me/tiny')
 
-def trained(folder, *options):
-    "A small run of `charlm` from the shell."
-    text = ('It was the best of times, it was the worst of times. '*400).encode()
-    (folder/'book.txt').write_bytes(text)
-    command('charlm', folder/'book.txt', '--d-model', 16, '--n-heads', 2, '--n-layers', 1, '--seq-len', 32, '--bs', 4,
-            '--results', folder/'runs', '--sample', 0, *options)
-    return folder/'runs'/'linear-seed0.json'
-
-def command(*words): return run(sys.executable, '-c', 'from reformer_rnn.ledger.command import main; main()', *words)
-
-def test_from_a_run_to_a_sentence(tmp_path):
-    "Each step in a process of its own: train, write, measure; the number of the record comes out again."
-    record = trained(tmp_path)
-    stored = read_json(record)['bits_per_byte']
-    written = command('generate', record, '--prompt', 'It was', '--n', 40)
-    assert written.startswith('It was') and len(written) >= 30
-    code = """
-import sys
-from reformer_rnn.runs.keep import load_run, text_bits
-run = load_run(sys.argv[1])
-print(repr(text_bits(run.model, None, run)['model']))
-"""
-    assert abs(float(run(sys.executable, '-c', code, record))-stored) < 1e-6
-    assert f'{stored:.4f}' in command('evaluate', record)
-    assert 'bigram' in command('evaluate', record, tmp_path/'book.txt')
-    card = (tmp_path/'runs'/'linear-seed0.model'/'README.md').read_text()
-    assert f'{stored:.4f}' in card and 'book.txt' in card
-
 def test_without_a_model(tmp_path):
-    record = trained(tmp_path, '--no-save-model')
-    assert [p.name for p in record.parent.glob('*.model')] == []
-    with pytest.raises(FileNotFoundError, match='--no-save-model'): load_run(record)
+    cfg = CharLMConfig(n_bytes=4000, d_model=16, n_heads=2, n_layers=1, seq_len=32, bs=4, sample=0, save_model=False,
+                       results=str(tmp_path))
+    find_experiment('charlm').run(cfg)
+    assert [p.name for p in tmp_path.glob('*.model')] == []
+    with pytest.raises(FileNotFoundError, match='--no-save-model'): load_run(tmp_path/'linear-seed0.json')
 
 def bpe():
     return train_bpe(Documents([Document('a', 'the cat sat on the mat, and the dog on the cat. '*20)]), 270)

@@ -1,6 +1,7 @@
 "The wheel works where there is no checkout."
-import zipfile
+import json, zipfile
 from email.parser import Parser
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, borrowing_venv, pins, run
@@ -14,13 +15,14 @@ def python(wheel, tmp_path_factory):
     return python
 
 def test_imports(python, tmp_path):
+    "All names are there, and the model that comes along writes where nothing can be reached."
     code = '''
 import sys
 from pathlib import Path
 import reformer_rnn, torch
 from reformer_rnn.all import *
 assert Path(reformer_rnn.__file__).is_relative_to(sys.prefix), reformer_rnn.__file__
-assert LM(5, 8, 1, 2)(torch.zeros(1, 3, dtype=torch.long)).shape == (1, 3, 5)
+assert len(LM.from_pretrained('small').generate('The ', 40)) >= 30
 '''
     run(python, '-c', code, cwd=tmp_path)
 
@@ -38,11 +40,21 @@ def test_contents(wheel):
 
 def test_size(wheel): assert wheel.stat().st_size < 2.5e6
 
-def test_small_model(python, tmp_path):
-    "The model that comes with the package writes, where nothing can be reached."
-    code = "from reformer_rnn.models.lm import LM; print(LM.from_pretrained('small').generate('The ', 40))"
-    assert len(run(python, '-c', code, cwd=tmp_path)) >= 30
-    assert run(python.with_name('reformer_rnn'), 'generate', '--n', '20', cwd=tmp_path).startswith('The ')
+def test_from_a_text_to_a_sentence(python, tmp_path):
+    "Each step in a process of its own: train, write, measure; the number of the record comes out again."
+    def command(*words): return run(python.with_name('reformer_rnn'), *words, cwd=tmp_path)
+    text = 'It was the best of times, it was the worst of times. '*400
+    (tmp_path/'book.txt').write_text(text)
+    (tmp_path/'end.txt').write_text(text[-len(text)//10:])
+    command('charlm', 'book.txt', *'--d-model 16 --n-heads 2 --n-layers 1 --seq-len 32 --bs 4 --sample 0'.split())
+    record = Path('results')/'charlm'/'linear-seed0.json'
+    written = command('generate', record, '--prompt', 'It was', '--n', 40)
+    assert written.startswith('It was') and len(written) >= 30
+    stored = f"{json.loads((tmp_path/record).read_text())['bits_per_byte']:.6f}"
+    assert command('evaluate', record).count(stored) == 2  # measured again, and what the record says
+    assert stored in command('evaluate', record, 'end.txt')
+    card = (tmp_path/record.with_suffix('.model')/'README.md').read_text()
+    assert stored[:6] in card and 'book.txt' in card
 
 def test_requirements(wheel):
     "The versions that constraints.txt pins lie within the ranges that the wheel asks for."

@@ -10,7 +10,6 @@ import copy,io,math,time
 from statistics import median
 
 import torch
-import torch._dynamo.utils
 from torch import nn
 
 from .layer import run_segments
@@ -571,12 +570,13 @@ def _same_graph(subject, made):
 @layer_check('compile', '`torch.compile` (backend "eager") computes the same')
 def _check_compile(subject):
     _need_fixed(subject)
+    from torch._dynamo.utils import counters # takes two seconds, which nobody else has to wait
     torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
+    counters.clear()
     made = torch.compile(_OnlyOutput(subject.module()), backend='eager')
     with torch.no_grad(): made(subject.input(2, subject.sizes[-1]))
     _same_graph(subject, made)
-    return f'{len(torch._dynamo.utils.counters["graph_break"]) or "no"} kinds of graph breaks'
+    return f'{len(counters["graph_break"]) or "no"} kinds of graph breaks'
 
 @layer_check('export', '`torch.export` writes down a graph that computes the same')
 def _check_export(subject):

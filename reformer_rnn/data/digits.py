@@ -17,7 +17,6 @@ import torch
 import torch.nn.functional as F
 from fastai.data.core import DataLoaders,TfmdDL
 from fastai.torch_core import default_device,to_cpu
-from sklearn.datasets import load_digits
 
 from ..core import check_int
 from .loaders import Loaders,Shown,ShownBatch
@@ -32,6 +31,7 @@ Digits = namedtuple('Digits', 'images labels')
 # `images` (1797, 8, 8) of bytes 0..16, and `labels` (1797,) of integers 0..9
 def read_digits()->Digits:
     "Read the digits that ship with scikit-learn"
+    from sklearn.datasets import load_digits # half a second that only digits need
     pixels,labels = load_digits(return_X_y=True)
     return Digits(torch.from_numpy(pixels).byte().view(-1, SIDE, SIDE), torch.from_numpy(labels))
 

@@ -10,13 +10,13 @@ __all__ = ['TimeSeries', 'SeriesFile', 'SHARES', 'SERIES', 'SYNTHETIC', 'time_pa
 # %% ../../nbs/40_data/05_series.ipynb #0ff3f7f1
 import hashlib,math,warnings
 from collections import namedtuple
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 from fastcore.basics import patch
-from scipy.signal import lfilter
 
 from ..core import check_choice,check_int,read_json,write_json
 from ..pretrained import Companion,companions
@@ -281,8 +281,9 @@ def synthetic_series(
     for k,(level,trend,day,week,size,peak) in enumerate(SYNTHETIC.values()):
         noise = _normal(n, seed, k)*math.sqrt(1-.9**2)
         noise[0] /= math.sqrt(1-.9**2)  # so that all rows have the same variance
+        drift = accumulate(noise, lambda last,new: .9*last+new)
         slow = level + trend*np.arange(n)/n + week*np.cos(2*np.pi*(weekday-3.5)/7)
-        fast = day*np.cos(2*np.pi*(hour-peak)/24) + size*lfilter([1], [1,-.9], noise)
+        fast = day*np.cos(2*np.pi*(hour-peak)/24) + size*np.fromiter(drift, float)
         values.append(slow+fast)
     return TimeSeries('synthetic', dates, tuple(SYNTHETIC), torch.from_numpy(np.stack(values, 1)))
 

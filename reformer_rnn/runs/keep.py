@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Run', 'meanings', 'LARGEST', 'generate_experiment', 'evaluate_experiment', 'model_folder', 'load_run', 'settings_of',
            'numbers_of', 'run_card', 'keep_model', 'describe_model', 'stream_text', 'GenerateConfig', 'find_model',
-           'run_generate', 'text_bits', 'plain_bits', 'EvaluateConfig', 'run_evaluate']
+           'run_generate', 'text_bits', 'plain_bits', 'EvaluateConfig', 'same_file', 'run_evaluate']
 
 # %% ../../nbs/60_runs/08_keep.ipynb #caea40ca
 from collections import namedtuple
@@ -242,6 +242,13 @@ class EvaluateConfig:
     run:str = 'small' # Record of a run, folder of a model, or the name of one, such as small
     file:str = '' # Text to measure; without one, what the run itself was measured on
 
+def same_file(
+    a, # Path
+    b, # Another, perhaps of a file that is no longer there
+)->bool: # Do they lead to the same file?
+    "Are two paths the same, wherever they start?"
+    return Path(a).resolve()==Path(b).resolve()
+
 def run_evaluate(
     cfg:EvaluateConfig, # What to measure
 )->dict: # Name -> bits per byte
@@ -250,9 +257,12 @@ def run_evaluate(
     model = find_model(cfg.run) if run is None else run.model
     found = text_bits(model, cfg.file or None, run)
     print(f'{Path(cfg.file).name or "held-out text of the run"}, bits per byte')
-    for name,bits in found.items(): print(f'  {name:8s}{bits:.4f}')
+    for name,bits in found.items(): print(f'  {name:8s}{bits:.6f}')
     stored = None if run is None or cfg.file else run.record.get('bits_per_byte')
-    if stored is not None: print(f'  the record says {stored:.4f}')
+    if stored is not None: print(f'  the record says {stored:.6f}')
+    if run is not None and cfg.file and same_file(cfg.file, getattr(run.settings, 'file', '')):
+        print('  the model has read most of this file in training; without a file, the part that '
+              'was held out is measured')
     if not found['model']<found['unigram']: print('  this model knows less than the frequencies')
     return found
 
