@@ -6,9 +6,10 @@
 __all__ = ['FIRST', 'OTHER', 'BRT', 'ROOM', 'COLUMNS', 'text_hours', 'text_claims', 'memory', 'remembers', 'memory_claims',
            'timed', 'stepped', 'speed_claims', 'counts', 'size_claims', 'PAPER_SIZES', 'WORDS', 'TOKENS', 'PERPLEXITY',
            'ablated', 'deep_gap', 'ablations', 'parts', 'solved', 'sooner', 'on_recall', 'wrong_starts', 'part_claims',
-           'six_gates', 'untested', 'open_claims', 'brt_claims', 'step_ratio', 'growth', 'paper_model', 'millions',
-           'parameter_ratio', 'operations', 'operation_ratio', 'recalled', 'online', 'learns_later', 'lstm_behind',
-           'bits', 'gap', 'gap_changes', 'paper_gap', 'text_claim', 'step_claim', 'size_claim', 'perplexity_off']
+           'fixed_gates', 'six_gates', 'other_texts', 'untested', 'open_claims', 'brt_claims', 'step_ratio', 'growth',
+           'paper_model', 'millions', 'parameter_ratio', 'operations', 'operation_ratio', 'recalled', 'online',
+           'learns_later', 'lstm_behind', 'bits', 'gap', 'gap_changes', 'paper_gap', 'text_claim', 'step_claim',
+           'size_claim', 'perplexity_off']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #3d7acde4
 from functools import lru_cache,partial
@@ -129,7 +130,7 @@ def paper_gap(data, ours, other):
     return PAPER_BITS[data][ours]-PAPER_BITS[data][other]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #6961565d
-text_hours = {'Feedback:fixed:skip': 1.1, 'Feedback:lstm:single': 1.2} # with three seeds
+text_hours = {'Feedback:fixed:skip': .6, 'Feedback:lstm:single': .4} # for three seeds of the pair
 
 def text_claim(data, ours, other, what, region=None):
     "Two rows of table 1, on one collection"
@@ -406,36 +407,39 @@ part_claims += [
         smaller='recall of one symbol over up to 256 tokens instead of texts')]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #03224ed0
-six_gates = ('reformer_rnn doclm pg19 --attention Rec:fixed:skip Rec:fixed:single '
-             'Rec:fixed:dual Rec:lstm:skip Rec:lstm:single Rec:lstm:dual '
-             '--seeds 0 1 2 --tokens 1500000')
+fixed_gates = ('reformer_rnn doclm pg19 --attention Rec:fixed:skip Rec:fixed:single '
+               'Rec:fixed:dual --seeds 0 1 2 --tokens 1500000')
+six_gates = fixed_gates.replace(' --seeds', ' Rec:lstm:skip Rec:lstm:single Rec:lstm:dual --seeds')
+other_texts = 'On arXiv and on programs the same has to be run: doclm arxiv-math and doclm stdlib.'
 untested = partial(Claim, BRT, why='No such models were trained.')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #2d26f84e
 open_claims = [
     untested('fixed:skip is the best of six', 'Section 4.3',
         'Of all gates and configurations, fixed:skip is the best on all data', '0.952 (PG19)',
-        hours=2.5, command=six_gates),
+        hours=3., command=six_gates, why=other_texts),
     untested('fixed:dual is next on books', 'Section 4.3',
         'On PG19 fixed:dual does almost as well as fixed:skip, and fixed:single lags behind',
-        '0.957, 0.966', hours=2.5, command=six_gates),
+        '0.957, 0.966', hours=.5, command=fixed_gates),
     untested('gates of an LSTM have no clear winner', 'Section 4.3',
         'On PG19 and GitHub lstm:single is the best of the three and lstm:dual the worst, on arXiv '
-        'the reverse', '', hours=5., command=six_gates),
+        'the reverse', '', hours=1.7, command=six_gates, why=other_texts),
 ]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #1856652a
 open_claims += [
     untested('layers 4 and 10 are one layer more', 'Section 4.5',
-        'Recurrence in layers 4 and 10 helps as much as a layer without recurrence', hours=1.5,
-        why='The experiments here take one recurrent layer.'),
+        'Recurrence in layers 4 and 10 helps as much as a layer without recurrence', hours=.3,
+        why='On texts the experiments take one recurrent layer; a row with two has to be written '
+            'first.'),
 ]
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #859d03e9
 open_claims += [
     untested('Adafactor needs this start', 'Section 3.5',
         'Under Adafactor biases that start at 0 stay small, and at 1 the states are ignored',
-        hours=1., why='All runs here use Adam.'),
+        hours=.2, why='All runs here use Adam; on recall it would take minutes, once Adafactor '
+                      'is an option.'),
     untested('a million steps change no ranking', 'Section 4',
         'Trained for a million steps models improve, and their order does not change',
         '0.910 (PG19)', needs='a GPU', why='A million steps of 150 million parameters.'),
