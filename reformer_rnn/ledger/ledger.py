@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['claims', 'COLOURS', 'UPDATE', 'STORED', 'claims_experiment', 'ledger', 'by_source', 'markdown_line',
-           'counts_markdown', 'verdict_legend', 'hide_frame', 'plot_verdicts', 'by_chance', 'corrected',
-           'chance_markdown', 'verdict_text', 'records_text', 'ours_with_setting', 'markdown_row', 'source_markdown',
-           'source_commands', 'commands_markdown', 'commands_fold', 'row_text', 'same_row', 'ledger_changes',
-           'ClaimsConfig', 'text_row', 'print_source', 'run_claims', 'store_ledger']
+           'counts_markdown', 'undecided_markdown', 'verdict_legend', 'hide_frame', 'plot_verdicts', 'by_chance',
+           'corrected', 'chance_markdown', 'verdict_text', 'records_text', 'ours_with_setting', 'markdown_row',
+           'source_markdown', 'source_commands', 'commands_markdown', 'commands_fold', 'row_text', 'same_row',
+           'ledger_changes', 'ClaimsConfig', 'text_row', 'print_source', 'run_claims', 'store_ledger']
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #275c40bf
 import json
@@ -27,8 +27,9 @@ from ..papers.rsa.claims import rsa_claims
 from ..papers.block_recurrent.claims import brt_claims
 from ..papers.gpt2.claims import gpt2_claims
 from ..exam.claims import exam_claims
-from ..runs.claim import (
-    DECIDED,NOT_RUN,OWN,UNTESTED,VERDICTS,Results,effect_text,holm,ledger_row,ours_text)
+from reformer_rnn.runs.claim import (
+    DECIDED,NOT_RUN,OWN,UNDECIDED,UNTESTED,VERDICTS,Results,effect_text,excludes_theirs,holm,
+    ledger_row,ours_text)
 from ..runs.experiment import Experiment,command_lines
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #8434c6b3
@@ -64,6 +65,18 @@ def counts_markdown(
     lines = [markdown_line('document', *VERDICTS), '|---'*(len(VERDICTS)+1)+'|']
     lines += [line(source, own) for source,own in by_source(rows).items()]
     return '\n'.join([*lines, line(f'all {len(rows)}', rows)])
+
+# %% ../../nbs/90_ledger/01_ledger.ipynb #c25d0002
+def undecided_markdown(
+    rows:list, # From `ledger`
+)->str: # Markdown
+    "What the undecided claims exclude all the same, and how many rest on one run"
+    left = [row for row in rows if row['verdict']==UNDECIDED]
+    excluded = sum(map(excludes_theirs, left))
+    single = sum(row['low'] is None for row in left)
+    return (f'Of {len(left)} undecided claims, {excluded} exclude the number that the document '
+            'prints, and leave open something weaker, such as its sign. '
+            f'{single} rest on one run, which does not say how much runs differ.')
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #1b4cedc5
 COLOURS = dict(zip(VERDICTS, (

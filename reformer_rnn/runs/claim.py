@@ -8,7 +8,7 @@ __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'R
            'mean_of', 'difference', 'pooled', 'named', 'check_definition', 'check_settings', 'check_pairs', 'same_fact',
            'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border',
            'effect_to_show', 'chance_of', 'holm', 'Claim', 'ledger_row', 'measured', 'finite', 'as_numbers',
-           'as_judged', 'ours_text', 'effect_text', 'standing', 'number_of']
+           'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import namedtuple
@@ -364,15 +364,26 @@ def ours_text(
     if low is None: return f'{value} (one run)'
     return value if row['low']==row['high'] else f'{value} [{low}, {high}]'
 
+def excludes_theirs(
+    row:dict, # From `ledger_row`
+)->bool:
+    "Does an undecided interval exclude the number that the document prints?"
+    ends = row['low'],row['claimed'],row['high']
+    if row['verdict']!=UNDECIDED or None in ends: return False
+    return not row['low']<=row['claimed']<=row['high']
+
 def effect_text(
     claim:Claim, # With the form of the number
     row:dict, # From `ledger_row`
 )->str: # Empty where no runs decide
-    "The smallest effect that the runs could have shown, as text"
+    "The smallest effect that the runs could have shown, and whether theirs is excluded, as text"
     if row['value'] is None or row['p'] is None: return ''
+    if row['low'] is None: return 'one run shows no effect'
     if row['effect'] is None: return 'no effect could be shown'
     if row['effect']==0: return ''
-    return f'could show {claim.form.replace(":+", ":").format(row["effect"])}'
+    shown = f'could show {claim.form.replace(":+", ":").format(row["effect"])}'
+    if not excludes_theirs(row): return shown
+    return f'{shown}, and excludes {claim.form.format(row["claimed"])}'
 
 # %% ../../nbs/60_runs/07_claim.ipynb #dfc7cd30
 def standing(

@@ -91,7 +91,8 @@ linear_claims = [
                 'are swapped.'),
     copying('nor does softmax always', 'Section 3.5',
             'Softmax does not always converge within 3,000 steps either', 'not always', None, some,
-            measure=unstable('softmax'), form='{:.0%}', setting='share of seeds below 99 %'),
+            measure=unstable('softmax'), form='{:.0%}', setting='share of seeds below 99 %',
+            why='It takes 368 runs without a failure to exclude one in a hundred.'),
 ]
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #a9bb682c
@@ -230,10 +231,14 @@ linear_claims += [
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #6d68a7ef
 unrun = partial(Claim, LINEAR, why="The replication's model was timed here, but not trained.")
 linear_claims += [
-    unrun('small batches prevent convergence', 'Section 3.5',
-          'That runs do not converge may be due to the very small batches of 8', '', hours=.5,
-          why='Runs here have batches of 32.',
-          command='reformer_rnn linear_copy --bs 8 --seeds 0 1 2 --results results/linear_copy_8'),
+    copying('small batches prevent convergence', 'Section 3.5',
+            'That runs do not converge may be due to the very small batches of 8', 'may be', None,
+            at_most(.99, '{:.0%}'), results='linear_copy_8', form='{:.2%}',
+            measure=mean_of('linear','epochs.masked_accuracy.-1'),
+            setting='accuracy after 1,500 updates with batches of 8, three seeds',
+            smaller='length 32, 1,500 updates and a decoder of width 128', hours=.2,
+            command='reformer_rnn linear_copy --attention linear --bs 8 --seeds 0 1 2 '
+                    '--results results/linear_copy_8'),
     unrun('its own model does not converge', 'Section 4.1, figure 2',
           'Encoder and decoder of four blocks of width 512 reach losses of 0 to 70 with linear '
           'attention in 3,000 steps of 8', '0 to 70', hours=11.),

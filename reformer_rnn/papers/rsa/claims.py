@@ -214,7 +214,7 @@ rsa_claims += [
              'not to this model.'),
     Claim(RSA, 'recurrence improves a TL-XL', 'Huang et al. 2023, table of language models',
           'An RSA-XL predicts text8 better than a TL-XL, whose heads have free weights of 1,024 '
-          'distances', '-0.012 to -0.019 bits', -.012, hours=1.6,
+          'distances', '-0.012 to -0.019 bits', -.012, hours=.9,
           why='That model has to be written first.'),
 ]
 
