@@ -362,9 +362,7 @@ def linear_step(
     if state is None: new = LinearState(columns*v, row)
     elif used_up(): new = LinearState(state.S.addcmul_(columns, v), state.z.add_(row))
     else: new = LinearState(torch.addcmul(state.S, columns, v), state.z+row)
-    num = (fq.flatten(0, 1) @ new.S.flatten(0, 1)).view_as(v)
-    den = (fq.squeeze(2)*new.z).sum(-1, keepdim=True).unsqueeze(-1)
-    return safe_divide(num, den, positive),new
+    return read_sums(fq, new, positive),new
 
 # %% ../../nbs/10_attention/02_linear.ipynb #5a1d8c4f
 def map_features(
