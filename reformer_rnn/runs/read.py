@@ -17,6 +17,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from ..core import stored_path
 from .interval import SHARE,Measured,over_seeds,paired
 from .record import save_figure
 
@@ -89,13 +90,14 @@ def record_files(
 class Runs(Sequence):
     "Records of runs: choose, group, compare and tabulate them"
     def __init__(self,
-        source=(), # A folder, or records; a folder without records gives no runs, and no error
-        command:str='', # What fills the folder, to be shown while it is empty
+        source=(), # A folder, or records; a folder that is missing is refused, an empty one is not
+        command:str='', # What fills the folder, to be shown while it is missing or empty
         damaged:bool=False, # Leave out files that cannot be read, instead of raising `ValueError`?
     ):
         self.command,self.left_out,self.records = command,[],[]
         if isinstance(source, (str,Path)):
-            for path in record_files(source): self._read(path, Path(source), damaged)
+            for path in record_files(stored_path(source, command)):
+                self._read(path, Path(source), damaged)
         else: self.records = list(source)
 
     def _read(self, path, folder, damaged):
@@ -412,6 +414,9 @@ def run_results(
     cfg:ResultsConfig, # What to look at
 )->pd.DataFrame: # The comparison
     "Print the runs and the comparison, and draw the curves"
+    if not Path(cfg.folder).is_dir():
+        raise FileNotFoundError(f'there is no folder {cfg.folder}: run an experiment first, or '
+                                'name another folder')
     found = Runs(cfg.folder, damaged=True)
     problems = [f'left out: {why}' for why in found.left_out]
     if not found:
