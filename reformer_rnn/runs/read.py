@@ -90,14 +90,14 @@ def record_files(
 class Runs(Sequence):
     "Records of runs: choose, group, compare and tabulate them"
     def __init__(self,
-        source=(), # A folder, or records; a folder that is missing is refused, an empty one is not
-        command:str='', # What fills the folder, to be shown while it is missing or empty
+        source=(), # A folder, or records; a folder without records gives no runs, and no error
+        command:str='', # What fills the folder, to be shown while it is empty
         damaged:bool=False, # Leave out files that cannot be read, instead of raising `ValueError`?
     ):
         self.command,self.left_out,self.records = command,[],[]
         if isinstance(source, (str,Path)):
-            for path in record_files(stored_path(source, command)):
-                self._read(path, Path(source), damaged)
+            if not Path(source).parent.is_dir(): stored_path(source, command)
+            for path in record_files(source): self._read(path, Path(source), damaged)
         else: self.records = list(source)
 
     def _read(self, path, folder, damaged):
