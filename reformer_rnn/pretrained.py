@@ -24,7 +24,7 @@ from fastcore.basics import patch
 
 import reformer_rnn
 from .core import (
-    MANIFEST,Movable,check_folder,in_place_of,read_json,whole_folder,write_json)
+    MANIFEST,REPOSITORY,Movable,check_folder,in_place_of,read_json,whole_folder,write_json)
 
 # %% ../nbs/04_pretrained.ipynb #4eded40d
 # Module and name of a class -> the class, of all that can be kept
@@ -331,7 +331,7 @@ def model_card(
              '```python', 'from reformer_rnn.all import *',
              "model = load_model('this folder')", '```', '', '## Built with', '',
              '| argument | value |', '| --- | --- |', *rows, '',
-             f'Written by [reformer_rnn](https://github.com/reformer-rnn/reformer_rnn) '
+             f'Written by [reformer_rnn]({REPOSITORY}) '
              f'{reformer_rnn.__version__}. The weights are plain numbers; loading runs no code.']
     return '\n'.join(lines)+'\n'
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 from math import inf,isclose,isfinite
 from pathlib import Path
 
+from ..core import REPOSITORY
 from .experiment import same_settings
 from .interval import SHARE,Measured,detectable,over_seeds,p_value,paired
 from .read import Runs,bounds_of
@@ -34,7 +35,7 @@ class Results:
             raise FileNotFoundError(f'no results below {root}: expected files such as '
                                     f'{root}/70_papers/10_reformer/results/copy/lsh-4-seed0.json; '
                                     'an installed package brings none, so name the folder nbs of '
-                                    'a checkout')
+                                    f'a checkout of {REPOSITORY}')
 
     def files(self)->list: # Paths
         "All records"

@@ -17,6 +17,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from ..core import stored_path
 from .interval import SHARE,Measured,over_seeds,paired
 from .record import save_figure
 
@@ -95,6 +96,7 @@ class Runs(Sequence):
     ):
         self.command,self.left_out,self.records = command,[],[]
         if isinstance(source, (str,Path)):
+            if not Path(source).parent.is_dir(): stored_path(source, command)
             for path in record_files(source): self._read(path, Path(source), damaged)
         else: self.records = list(source)
 
@@ -412,6 +414,9 @@ def run_results(
     cfg:ResultsConfig, # What to look at
 )->pd.DataFrame: # The comparison
     "Print the runs and the comparison, and draw the curves"
+    if not Path(cfg.folder).is_dir():
+        raise FileNotFoundError(f'there is no folder {cfg.folder}: run an experiment first, or '
+                                'name another folder')
     found = Runs(cfg.folder, damaged=True)
     problems = [f'left out: {why}' for why in found.left_out]
     if not found:
