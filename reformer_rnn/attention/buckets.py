@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['BucketTable', 'build_table', 'enter_positions', 'enter_one', 'enter_sorted', 'attend_places', 'gather_rows',
-           'in_rows', 'reachable']
+           'row_step', 'reachable']
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #2400f975
 from typing import NamedTuple
@@ -68,8 +68,7 @@ def enter_one(
     rows = table.places.flatten(0, 3)
     at = (buckets+table.rows).flatten()
     places = rows.index_select(0, at)
-    own = places.new_full((len(places),1), place)
-    rows.index_copy_(0, at, torch.cat([places[:,1:],own], 1))
+    rows.index_copy_(0, at, F.pad(places[:,1:], (0,1), value=place))
     return places.view(*buckets.shape, -1)
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #5e7e0b1d
@@ -110,32 +109,34 @@ def attend_places(
     b,h,n,d = q.shape
     found = places.sort(dim=-1).values
     last = found[...,-1:]
-    found = torch.cat([found[...,:-1],torch.where(last<0, own, last)], -1)
-    seen = found.diff(dim=-1, prepend=found.new_full((b,h,n,1), -1))>0
+    last.copy_(torch.where(last<0, own, last))
+    seen = found>F.pad(found, (1,-1), value=-1) # each place once
     if real is not None: seen = seen & real[:,None,:,None]
-    found = found.clamp(min=0)
-    k,v = (gather_rows(x, found).flatten(0, 1) for x in (k,v))
+    k,v = (x.view(b*h, n, found.shape[-1], -1) for x in gather_rows(found.clamp(min=0), k, v))
     out = sdpa(q.reshape(b*h, n, 1, d), k, v, attn_mask=seen.view(b*h, n, 1, -1), scale=scale)
     return out.view(b, h, n, -1)
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #fab11d6a
 def gather_rows(
-    x:torch.Tensor, # (b, h, keys, d)
     places:torch.Tensor, # (b, h, n, c)
-)->torch.Tensor: # (b, h, n, c, d)
-    "Rows of a tensor, copied row by row: faster than `gather`, which copies number by number"
-    b,h,m,d = x.shape
-    if not in_rows(x): x = x.contiguous()
-    step = x.stride(1)//d # rows from head to head: there may be room behind the keys
-    rows = x.as_strided(((b*h-1)*step+m,d), (d,1))
-    first = torch.arange(0, b*h*step, step, device=x.device).view(b, h, 1, 1)
-    return rows.index_select(0, (places+first).flatten()).view(*places.shape, d)
+    *tensors, # (b, h, keys, d) each
+)->list: # Of (b*h*n*c, d)
+    "Rows of tensors, copied row by row: faster than `gather`, which copies number by number"
+    b,h,m,_ = tensors[0].shape
+    step = row_step(tensors[0])
+    if step is None or any(row_step(x)!=step for x in tensors):
+        tensors = [x.contiguous() for x in tensors]
+        step = m
+    first = torch.arange(0, b*h*step, step, device=places.device).view(b, h, 1, 1)
+    at = (places+first).flatten()
+    def rows(x): return x.as_strided(((b*h-1)*step+m,x.shape[-1]), (x.shape[-1],1))
+    return [rows(x).index_select(0, at) for x in tensors]
 
-def in_rows(x)->bool:
-    "Do the vectors of a head follow each other in memory, and the heads at equal distances?"
+def row_step(x)->int: # None if its vectors do not stand like that
+    "Rows from head to head: vectors follow each other in memory, perhaps with room behind a head"
     b,h,m,d = x.shape
-    if x.stride(3)!=1 or x.stride(2)!=d or x.stride(1)%d or x.stride(1)<m*d: return False
-    return b==1 or x.stride(0)==h*x.stride(1)
+    if x.stride(3)!=1 or x.stride(2)!=d or x.stride(1)%d or x.stride(1)<m*d: return None
+    return x.stride(1)//d if b==1 or x.stride(0)==h*x.stride(1) else None
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #0b76b367
 def reachable(

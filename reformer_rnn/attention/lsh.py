@@ -64,13 +64,15 @@ def hash_buckets(
 )->torch.Tensor: # Bucket numbers, (b, h, R, n)
     "Hash by the nearest of the random directions and their opposites"
     factors = bucket_factors(2*rotations.shape[-1] if n_buckets is None else n_buckets)
-    buckets,base = 0,1
-    with without_autocast(x):
-        projected = torch.einsum('bhnd,rhdk->bhrnk', x, rotations.to(x.dtype))
-    for xA,B in zip(projected.split([B//2 for B in factors], -1), factors):
+    columns = rotations.to(x.dtype).permute(1,2,0,3).flatten(2) # all rounds in one product
+    with without_autocast(x): projected = torch.einsum('bhnd,hdc->bhnc', x, columns)
+    projected = projected.unflatten(-1, (len(rotations),-1)).transpose(2, 3)
+    buckets = None
+    for xA,B in reversed([*zip(projected.split([B//2 for B in factors], -1), factors)]):
         nearest = xA.abs().argmax(-1, keepdim=True)
-        buckets = buckets + base*(nearest+(xA.gather(-1, nearest)<0)*(B//2)).squeeze(-1)
-        base *= B
+        opposite = xA.gather(-1, nearest)<0
+        found = nearest.add(opposite, alpha=B//2).squeeze(-1)
+        buckets = found if buckets is None else found.add(buckets, alpha=B)
     return buckets
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #b5433b32
