@@ -9,7 +9,7 @@ from latex2mathml.converter import convert
 from ziamath import fonts
 
 # What the converter does not know, said with what it knows
-KNOWN = {r'\arg\max': r'\operatorname{arg}\,\max', r'\arg\min': r'\operatorname{arg}\,\min',
+KNOWN = {r'\arg\max': r'\operatorname{arg}\max', r'\arg\min': r'\operatorname{arg}\min',
          r'\arg': r'\operatorname{arg}',
          r'\lVert': r'\|', r'\rVert': r'\|', r'\bmod': r'\operatorname{mod}'}
 ASSIGNED = re.compile(r'<mo>([^<]*)</mo>(?:<mspace width="negativethinmathspace" ?/>){2}<mo>([^<]*)</mo>')  # += and -=
