@@ -130,6 +130,29 @@ def test_pictures_of_runs(tmp_path):
     path.write_text(json.dumps([row, row]))
     with pytest.raises(ValueError, match="two claims are called 'a claim'"): runs.read_rows(path)
 
+def test_finished_pages(tmp_path):
+    "Colours of the theme stand once, for all pages; printed columns are marked, so that their lines do not wrap."
+    sys.path.insert(0, str(ROOT/'tools'))
+    from sitebuild import html
+    style = tmp_path/'_static'/'site.css'
+    style.parent.mkdir()
+    style.write_text('p { color: red; }')
+    printed = '<div class="output stream highlight-myst-ansi"><div class="highlight"><pre>%s</pre></div></div>'
+    for name in 'ab':
+        page = '<style>\nbody {\n--colour: red;\n}\n</style>\n' + printed % 'a   1\nbb  2' + printed % 'one  gap\nonly'
+        (tmp_path/f'{name}.html').write_text(page)
+    html.finish(tmp_path)
+    page = (tmp_path/'b.html').read_text()
+    assert page.count('class="output stream highlight-myst-ansi columns"') == 1 and '<style>' not in page
+    assert style.read_text().count('--colour: red') == 1 and style.read_text().startswith('p { color: red; }')
+
+def test_formulas():
+    "What the converter of formulas would set as single letters, or with a gap."
+    sys.path.insert(0, str(ROOT/'tools'))
+    from sitebuild.maths import mathml
+    assert '<mo>arg</mo>' in mathml(r'$\arg\max_i\,x$') and '<msub><mo>max</mo>' in mathml(r'$\arg\max_i\,x$')
+    assert '<mo>&#x0002B;&#x0003D;</mo>' in mathml(r'$a \mathrel{+}= b$')
+
 def test_run_nbs_leaves_a_failing_notebook(project):
     path = project/'nbs'/'01_run.ipynb'
     write_notebook(path, cell('code', 'print(1)', stream('stale')), cell('code', 'raise ValueError("no luck")'))

@@ -278,7 +278,8 @@ def plot_charlm(
     for name in ('unigram','bigram'):
         bits = runs[0]['floors'][name]
         dashed(ax, bits)
-        ax.text(0, bits, f' {name} entropy', va='bottom', fontsize=8, color='grey')
+        ax.text(ax.get_xlim()[1], bits, f'{name} entropy ', ha='right', va='bottom', fontsize=8,
+                color='grey')
     ax.set(ylabel=f'bits per {bits_unit(runs[0])}')
     ax.set_title('Training (lines) and held-out text (dots)')
     ax.legend(fontsize=8)

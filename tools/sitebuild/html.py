@@ -15,6 +15,10 @@ SUMMARY = re.compile(r'<summary>\s*<p>(.*?)</p>\s*</summary>', re.S)  # a summar
 FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^>]*>\s*<p[^>]*>([^<]*)</p>.*?'
                     r'</summary>', re.S)
 TABLE = re.compile(r'<table[^>]*>.*?</table>', re.S)
+COLOURS = re.compile(r'<style>\s*body \{(.*?)</style>\s*', re.S)  # of the theme, the same on every page
+PRINTED = re.compile(r'(<div class="output (?:stream|text_plain)[^"]*)("[^>]*>\s*<div class="highlight"><pre>)'
+                     r'(.*?</pre>)', re.S)
+COLUMNS = re.compile(r'^.*\S {2,}\S', re.M)
 
 def finish(site, rows=()):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
@@ -25,8 +29,21 @@ def finish(site, rows=()):
             up = '../'*page.relative_to(site).as_posix().count('/')
             text = text.replace('</head>', f'<script src="{up}_static/mechanisms.js" defer></script></head>', 1)
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
+        text = PRINTED.sub(columns, share_colours(text, site/'_static'/'site.css'))
         finished = partial(ledger, rows=dict(rows))
         page.write_text(lighter(TABLE.sub(lambda found: one_line(finished(found)), text)))
+
+def share_colours(page, style):
+    "The text of a page without the colours of the theme, which the file `style` then has."
+    found = COLOURS.search(page)
+    if not found: return page
+    rules = f'\nbody {{{found[1]}'
+    if rules not in style.read_text(): style.write_text(style.read_text() + rules)
+    return page.replace(found[0], '', 1)
+
+def columns(found):
+    "An output with a mark if its lines have columns, which must not be broken."
+    return f'{found[1]}{" columns"*(len(COLUMNS.findall(found[3])) > 1)}{found[2]}{found[3]}'
 
 def one_line(table):
     "A table in which no line ends beside the sign of an interval, as in 1.2 ± 0.1."

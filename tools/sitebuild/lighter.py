@@ -8,6 +8,8 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'<code class="(?:docutils literal notranslate|literal)">', '<code>'),  # site.css draws it as the theme does
     (r'(<div class="highlight-[\w-]+) notranslate">', r'\1">'),
     (r'class="table-wrapper colwidths-auto ((?:[\w-]+ )?)docutils container"', r'class="table-wrapper \1container"'),
+    (r'class="reference internal"', 'class=reference'),
+    (r'(<math[^>]*) display="inline"', r'\1'),  # as formulas are by themselves
     (r'<tr class="row-(?:odd|even)">', '<tr>'),
     (r'(<a class="headerlink"[^>]*) title="Link to this heading"', r'\1'),
     (r'<(t[dh][^>]*)><p>((?:(?!</?p[ >]).)*)</p>\s*</(t[dh])>', r'<\1>\2</\3>'))]  # a cell with one paragraph
@@ -29,9 +31,8 @@ ICONS = {  # name: (title, lines, a part that is filled)
 
 def icon(name, title, lines, filled):
     "A drawing of the theme, with the same name and title."
-    fill = filled and f'<path d="{filled}" fill="currentColor"/>'
-    return (f'<symbol id="svg-{name}" viewBox="0 0 24 24"><title>{title}</title><path d="{lines}" fill="none" '
-            f'stroke="currentColor" stroke-width="1.5" stroke-linecap="round"/>{fill}</symbol>')
+    fill = filled and f'<path d="{filled}" class=filled />'  # site.css draws both
+    return f'<symbol id="svg-{name}" viewBox="0 0 24 24"><title>{title}</title><path d="{lines}"/>{fill}</symbol>'
 
 SYMBOLS = f'<svg style="display:none">{"".join(icon(name, *parts) for name, parts in ICONS.items())}</svg>\n'
 

@@ -9,9 +9,10 @@ from latex2mathml.converter import convert
 from ziamath import fonts
 
 # What the converter does not know, said with what it knows
-KNOWN = {r'\arg\max': r'\operatorname{arg\,max}', r'\arg\min': r'\operatorname{arg\,min}',
+KNOWN = {r'\arg\max': r'\operatorname{arg}\max', r'\arg\min': r'\operatorname{arg}\min',
          r'\arg': r'\operatorname{arg}',
          r'\lVert': r'\|', r'\rVert': r'\|', r'\bmod': r'\operatorname{mod}'}
+ASSIGNED = re.compile(r'<mo>([^<]*)</mo>(?:<mspace width="negativethinmathspace" ?/>){2}<mo>([^<]*)</mo>')  # += and -=
 MARKDOWN = re.compile(r'[*_`\[\]|$~\\](?=[^<>]*(?:<|$))')  # within text, these would be read as Markdown
 
 @cache
@@ -25,6 +26,7 @@ def mathml(piece):
     except Exception: return None
     if re.search(r'(?:&#x0005C;|\\)[a-zA-Z]', made): return None  # a command that it took for text
     made = ' '.join(made.split()).replace(' xmlns="http://www.w3.org/1998/Math/MathML"', '')
+    made = ASSIGNED.sub(r'<mo>\1\2</mo>', made)
     made = MARKDOWN.sub(lambda found: f'&#{ord(found[0])};', made)
     return made.replace('<math', '<math class="math"', 1)
 
