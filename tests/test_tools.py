@@ -152,6 +152,8 @@ def test_formulas():
     from sitebuild.maths import mathml
     assert '<mo>arg</mo>' in mathml(r'$\arg\max_i\,x$') and '<msub><mo>max</mo>' in mathml(r'$\arg\max_i\,x$')
     assert '<mo>&#x0002B;&#x0003D;</mo>' in mathml(r'$a \mathrel{+}= b$')
+    assert mathml(r'$$\begin{aligned}a &= b \\ c &= d\end{aligned}$$').count('<mtr>') == 2
+    assert mathml(r'$a & b$') is None
 
 def test_run_nbs_leaves_a_failing_notebook(project):
     path = project/'nbs'/'01_run.ipynb'

@@ -19,12 +19,13 @@ MARKDOWN = re.compile(r'[*_`\[\]|$~\\](?=[^<>]*(?:<|$))')  # within text, these 
 def mathml(piece):
     """The formula `piece`, `$x$` or `$$x$$`, as MathML in one line that Markdown leaves alone; None if that cannot be
     made."""
-    tex = piece.strip('$').strip()
+    tex = piece.strip('$').strip().replace('{aligned}', '{split}')
     for name, said in KNOWN.items(): tex = re.sub(re.escape(name) + r'(?![a-zA-Z])', lambda found: said, tex)
     tex = re.sub(r'\\mathrel\{(.)\}=', r'\1\\!\\!=', tex)
     try: made = convert(tex, display='block' if piece.startswith('$$') else 'inline')
     except Exception: return None
-    if re.search(r'(?:&#x0005C;|\\)[a-zA-Z]', made): return None  # a command that it took for text
+    # a command or a place of alignment that it took for text
+    if re.search(r'(?:&#x0005C;|\\)[a-zA-Z]|<mi>&(?:amp;)?</mi>', made): return None
     made = ' '.join(made.split()).replace(' xmlns="http://www.w3.org/1998/Math/MathML"', '')
     made = ASSIGNED.sub(r'<mo>\1\2</mo>', made)
     made = MARKDOWN.sub(lambda found: f'&#{ord(found[0])};', made)
