@@ -255,6 +255,7 @@ rsa_claims += [
          command=f'{tiny_text} --letters --attention xl rsa-xl --d-model 64 --n-layers 2 '
                  '--results results/rsa_text8')]
 
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #c25d0071
 blocks = partial(text, results='rsa_brt',
                  setting='bits per byte, RSA-BRT minus BRT, all 50 KB held out',
                  smaller='3 layers of width 160, 0.45 MB read once',
