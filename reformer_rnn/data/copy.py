@@ -185,7 +185,7 @@ class CopyDL(GeneratedDL):
         dataset:range, # Item numbers, without gaps
         length:int, # Total length of a sequence
         vocab_sz:int=128, # Symbols and separator
-        bs:int=64, # Sequences a batch
+        bs:int=64, # Sequences per batch
         seed:int=0, # Other seeds give other sequences
         varied:bool=False, # Strings of varied length, `w 0 w 0...0`?
         fixed:bool=False, # The same sequences at every pass (validation), or fresh ones (training)?
@@ -232,8 +232,8 @@ def batch(self:CopyDL, first, n):
 def copy_dls(
     length:int, # Total length of the sequences, even, at least 4
     vocab_sz:int=128, # Symbols and separator
-    bs:int=64, # Sequences a batch
-    n_train:int=4096, # Sequences an epoch, fresh every time; the last batch may be smaller
+    bs:int=64, # Sequences per batch
+    n_train:int=4096, # Sequences per epoch, fresh every time; the last batch may be smaller
     n_valid:int=512, # Validation sequences, always the same
     seed:int=0, # Selects the sequences of both
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one

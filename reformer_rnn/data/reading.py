@@ -76,7 +76,7 @@ class DocumentDL(Shown, TfmdDL):
     contiguous = True
     def __init__(self,
         dataset:Documents, # At least as many as there are rows
-        seq_len:int=512, # Tokens a row reads at a step, N
+        seq_len:int=512, # Tokens per row reads at a step, N
         bs:int=4, # Rows
         # What `as_vocab` takes: a vocabulary, a tokenizer, or None for bytes
         vocab=None,
@@ -280,7 +280,7 @@ def documents_dls(
     train:Documents, # Training documents
     valid:Documents, # Validation documents
     bs:int=4, # Rows of a training batch
-    seq_len:int=512, # Tokens a row reads at a step
+    seq_len:int=512, # Tokens per row reads at a step
     val_bs:int=None, # Rows of a validation batch, no more than there are documents; None for `bs`
     vocab=None, # As for `DocumentDL`; None for bytes
     seed:int=0, # Selects the orders of the training documents

@@ -42,7 +42,7 @@ class RecallDL(GeneratedDL):
     def __init__(self,
         dataset:range, # Item numbers, without gaps
         lengths:tuple=(64,), # Tokens of a sequence, epoch by epoch; the last one stays
-        bs:int=32, # Sequences a batch
+        bs:int=32, # Sequences per batch
         seed:int=0, # Other seeds give other sequences
         fixed:bool=False, # The same sequences at every pass (validation), or fresh ones (training)?
         epoch:int=0, # Passes already made

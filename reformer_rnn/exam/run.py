@@ -122,7 +122,7 @@ def exam_dl(
     sizes:tuple, # Of the sequences
     n_items:int, # Sequences
     seed:int, # Selects them
-    bs:int, # Sequences a batch
+    bs:int, # Sequences per batch
     **kwargs, # `ramp` and `fixed` of `ExamDL`
 )->ExamDL:
     "Sequences of the task"

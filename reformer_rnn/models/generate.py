@@ -410,7 +410,7 @@ def generate(
 class Speed(NamedTuple):
     "Of one call of `generate`"
     first:float # Seconds until the first token of every row is there
-    per_second:float # Tokens a second after it, in each row
+    per_second:float # Tokens per second after it, in each row
 
 def generation_speed(
     model:Generating, # The model

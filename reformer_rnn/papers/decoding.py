@@ -255,7 +255,7 @@ def decoding_table(
         parts['compiled'] = 1e3*compiled.to_frame('batch 1')
     table = pd.concat(parts, axis=1).reindex(list(dict.fromkeys(tokens['name'])))
     return table.map('{:.2f}'.format).replace('nan', '').rename_axis(index=None,
-                                                                     columns=('ms a token',None))
+                                                                     columns=('ms per token',None))
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #cd7fd271
 decoding_experiment = Measuring(

@@ -55,7 +55,7 @@ class DocLMConfig(LongRun):
     n_states:int = 0 # S: state vectors; 0 for W
     dropout:float = 0. # 0.05 in the paper, which reads its books many times
     qk_scale:float = 8. # Scale of the scores at first; with 1, as in the authors' code, slow
-    seq_len:int = 512 # N: tokens a row reads at a step, a multiple of every window
+    seq_len:int = 512 # N: tokens per row reads at a step, a multiple of every window
     bs:int = 4 # Rows of a training batch
     test_tokens:int = 0 # Read only so many tokens of each test document; 0 for all
     schedule:str = 'one_cycle' # one_cycle, or constant

@@ -41,7 +41,7 @@ class RecallConfig(LongRun):
     lengths:tuple = (64,128,256) # Tokens of a sequence in each epoch, the curriculum
     unseen:tuple = (512,) # Longer sequences, on which the model is evaluated but not trained
     epoch_steps:int = 200 # Updates at each length
-    bs:int = 32 # Sequences an update, all of them fresh
+    bs:int = 32 # Sequences per update, all of them fresh
     n_valid:int = 512 # Held-out sequences of each length
     d_model:int = 64 # Width of the model
     n_layers:int = 2 # Blocks; the first one is recurrent

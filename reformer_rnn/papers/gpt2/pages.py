@@ -61,7 +61,7 @@ class GPT2BaseConfig(LongRun):
     window:int = 64 # Bytes of a window, W
     m:int = 8 # Vectors of kv and rmt
     base_steps:int = 2400 # Training steps of the base
-    base_bs:int = 16 # Sequences a step
+    base_bs:int = 16 # Sequences per step
     base_lr:float = 2e-3 # Highest learning rate
     base:str = 'results/gpt2_base' # Folder of the base
     may_be_zero = 'n_bytes',

@@ -63,7 +63,7 @@ class GPT2RecallConfig(LongRun):
     base_steps:int = 400 # Training steps of the base, on single windows
     epochs:int = 1 # Passes of `steps` training steps
     steps:int = 400 # Training steps of the memory
-    bs:int = 32 # Sequences a step
+    bs:int = 32 # Sequences per step
     lr:float = 3e-3 # Highest learning rate of the memory, and of the base when it is made
     n_test:int = 512 # Sequences of a test
     results:str = 'results/gpt2_recall' # Folder for the JSON file of every run, and the picture

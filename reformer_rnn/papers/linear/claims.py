@@ -33,7 +33,7 @@ def crossing(what):
     return lambda runs: crossover_interval(runs[0], what)
 
 def drawing(over, batch, other_batch=None, length=784):
-    "Measure: images a second of linear attention with a state, divided by those of softmax"
+    "Measure: images per second of linear attention with a state, divided by those of softmax"
     def measure(runs):
         rows = [row for row in runs[0]['rows'] if row['length']==length]
         found = {(row['attention'],row['form'],row['batch']): rates(row) for row in rows}
@@ -276,7 +276,7 @@ speed = partial(Claim, LINEAR, results='digits_speed_784', notebook='70_papers/2
 larger = partial(speed, results='digits_speed_3072', form='{:,.4g} times')
 linear_claims += [
     speed('317 times as many images', f'{PAPER}, table 1',
-          'Linear attention draws 317 times as many MNIST images a second as softmax, '
+          'Linear attention draws 317 times as many MNIST images per second as softmax, '
           'with batches as large as fit',
           '317', 317., near(317.), measure=drawing('from scratch', 16),
           setting='images per second of linear over softmax attention, 784 pixels, 16 at once',

@@ -50,7 +50,7 @@ class LinearCopyConfig(LongRun):
     clip:float = 1. # Largest norm of the gradient of one parameter tensor; 0 for no clipping
     epochs:int = 30 # Evaluations during training
     epoch_steps:int = 50 # Updates between them
-    bs:int = 32 # Sequences an update, all of them fresh
+    bs:int = 32 # Sequences per update, all of them fresh
     n_valid:int = 320 # Held-out sequences
     results:str = 'results/linear_copy' # Folder for the JSON file of every run, and the picture
     choices = dict(schedule=('one_cycle','steps'))

@@ -29,7 +29,7 @@ from ...runs.measure import Measurement,Measuring,in_turns
 class CrossoverConfig(Measurement):
     "Settings of the crossover experiment"
     lengths:tuple = (8,16,32,64,128,256,512,1024,2048,4096,8192,16384) # Lengths of the sequences
-    tokens:int = 16384 # Tokens a step of training and inference: batch size times length
+    tokens:int = 16384 # Tokens per step of training and inference: batch size times length
     d_model:int = 256 # Width of the models
     n_heads:int = 4 # Heads
     n_layers:int = 1 # Blocks
@@ -130,7 +130,7 @@ def replicated_calls(
 
 # %% ../../../nbs/70_papers/20_linear/03_crossover.ipynb #f077689b
 def time_rows(calls, n, rounds)->list:
-    "Time calls in turns: one row each, with processor seconds a token (or step) of every round"
+    "Time calls in turns: one row each, with processor seconds per token (or step) of every round"
     seconds = in_turns({key: call for key,(call,_) in calls.items()}, rounds)
     rows = []
     for (what,name),(_,units) in calls.items():

@@ -293,5 +293,5 @@ def speed_table(
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #933f41b1
 digits_speed_experiment = Measuring(
     'digits_speed', DigitsSpeedConfig, dict(rows=time_drawing),
-    'measure how many images a second each attention draws',
+    'measure how many images per second each attention draws',
     report=lambda record: {'Images per second of processor time': speed_table(record)})

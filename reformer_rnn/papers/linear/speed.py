@@ -23,10 +23,10 @@ from ...runs.measure import (
 class LinearSpeedConfig(Measurement):
     "Settings of the measurements of linear attention"
     lengths:tuple = (64,128,256,512,1024,2048,4096,8192,16384) # Lengths of the sequences
-    tokens:int = 16384 # Tokens a step: batch size times length
+    tokens:int = 16384 # Tokens per step: batch size times length
     n_heads:int = 8 # Heads
     d_head:int = 64 # Width of a head
-    softmax_limit:int = 4096 # Longest sequence for softmax, which needs 15 s a step at 16,384
+    softmax_limit:int = 4096 # Longest sequence for softmax, which needs 15 s per step at 16,384
     rounds:int = 3 # Timed calls of each candidate, in turns; the median counts
     results:str = 'results/linear' # Folder for the JSON file
 

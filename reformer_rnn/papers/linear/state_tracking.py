@@ -40,7 +40,7 @@ class StateTrackingConfig(LongRun):
     unseen:tuple = (256,1024) # Other lengths, at which the model is evaluated but not trained
     epochs:int = 20 # Evaluations during training
     epoch_steps:int = 50 # Updates between them
-    bs:int = 32 # Sequences an update, all of them fresh
+    bs:int = 32 # Sequences per update, all of them fresh
     n_valid:int = 256 # Held-out sequences of each length
     d_model:int = 64 # Width of the model
     n_layers:int = 1 # Blocks; with one, only the layer's own recurrence can follow a state

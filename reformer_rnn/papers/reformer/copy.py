@@ -38,7 +38,7 @@ class CopyConfig(LongRun):
     bucket_size:int = 32 # Keys of its bucket that a position sees in each round of hashing
     epochs:int = 8 # Evaluations during training
     epoch_steps:int = 30 # Training steps between them
-    bs:int = 32 # Sequences a step, all of them fresh
+    bs:int = 32 # Sequences per step, all of them fresh
     lr:float = 3e-3 # Highest learning rate of the one-cycle schedule
     n_valid:int = 256 # Held-out sequences
     results:str = 'results/copy' # Folder for the JSON file of every run, and the picture

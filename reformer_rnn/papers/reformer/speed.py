@@ -24,7 +24,7 @@ class ReformerSpeedConfig(Measurement):
     "Settings of the measurements of Reformer layers"
     lengths:tuple = (512,1024,2048,4096,8192) # Lengths of the sequences
     rounds:tuple = (1,2,4,8) # Rounds of hashing
-    tokens:int = 8192 # Tokens a step, at every length: batch size times length
+    tokens:int = 8192 # Tokens per step, at every length: batch size times length
     d_model:int = 256 # Width
     n_heads:int = 4 # Heads
     bucket_size:int = 64 # w; there are length/w buckets, as in reformer-pytorch

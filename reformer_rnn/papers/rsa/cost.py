@@ -119,7 +119,8 @@ def cost_table(
         epoch = sum(own[clock])/len(own[clock])*result['epoch_updates']
         rows[name] = {
             'parameters': f'{result["n_parameters"][name]:,}',
-            's an update': f'{over_rounds(own[clock]):.3f}', 'minutes an epoch': f'{epoch/60:.1f}',
+            's per update': f'{over_rounds(own[clock]):.3f}',
+            'minutes per epoch': f'{epoch/60:.1f}',
             'time ratio': f'{ratio(own, seconds[first], clock):.3f}'}
         if memory[name]:
             rows[name]['peak MiB'] = f'{memory[name]/2**20:.0f}'
@@ -136,7 +137,7 @@ def measure_cost(
     parts = check_forecast(settings)
     n = -(-len(parts.train)//cfg.bs)
     print(f'{cfg.data}, {cfg.horizon} rows ahead: {len(parts.train):,} windows, '
-          f'{n} updates an epoch')
+          f'{n} updates per epoch')
     options = dict(device=cfg.device, threads=cfg.threads)
     memory = {name: peak_bytes(first_updates, cfg, name, **options) for name in cfg.attention}
     sizes = {}

@@ -131,7 +131,7 @@ def forecast_table(
         'MSE': ('test.mse','.3f'), 'MAE': ('test.mae','.3f'),
         'beats': lambda own: beats(own.mean('test.mse').value), 'seeds': lambda own: str(len(own)),
         'parameters': lambda own: f'{own[0]["n_parameters"]:,}',
-        's an epoch': lambda own: f'{own.mean("seconds_per_epoch").value:.1f}', 'peak MiB': memory}
+        's per epoch': lambda own: f'{own.mean("seconds_per_epoch").value:.1f}', 'peak MiB': memory}
     models = Runs([run | dict(model=model_name(run)) for run in runs]).table(columns, by='model')
     others = {name: {'MSE': f'{mse:.3f}', 'MAE': f'{mae:.3f}', 'beats': beats(mse)}
               for name,(mse,mae) in (floors | published_for(runs[0])).items()}
