@@ -12,7 +12,7 @@ BEYOND_ONNX = 'lsh', 'delta', 'gated_delta', 'delta_product'
 @pytest.mark.parametrize('name', attention_layers)
 def test_layer(name, tmp_path):
     torch.manual_seed(0)
-    model = LM(11, 12, 2, 3, name, max_len=700)
+    model = LM(11, 12, 1, 3, name, max_len=700)
     if attention_layers[name].fixed_length is not None:
         with pytest.raises(ValueError, match='length=512'): export_model(model)
         export_model(model, length=150)  # longer than a window
