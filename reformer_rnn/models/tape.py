@@ -110,10 +110,10 @@ def _fixed(calls, weights, outputs)->dict: # id -> tensor
     fixed = {}
     for call in calls:
         given = _tensors([*call.args,*call.kwargs.values()])
-        known = all(id(o) in weights or id(o) in fixed for o in given)
+        known = given and all(id(o) in weights or id(o) in fixed for o in given)
+        if not known or not isinstance(call.out, torch.Tensor): continue
         drawn = any(o in _name(call) for o in _drawn)
-        if not given or not known or drawn or not isinstance(call.out, torch.Tensor): continue
-        if id(call.out) not in loose: fixed[id(call.out)] = call.out
+        if not drawn and id(call.out) not in loose: fixed[id(call.out)] = call.out
     return fixed
 
 # %% ../../nbs/30_models/00_tape.ipynb #3782e2f0
