@@ -11,6 +11,7 @@ __all__ = ['token_probabilities', 'penalise_repetition', 'sample_token', 'check_
 # %% ../../nbs/30_models/01_generate.ipynb #bf254415
 import math,time,warnings
 from contextlib import contextmanager
+from functools import partial
 from numbers import Real
 from typing import NamedTuple
 
@@ -197,6 +198,7 @@ class Decoder:
         self.model = model
         self.batch = check_int('batch', batch, minimum=0)
         self.compiled = Compiled if compile else None
+        self.programs = [] # of steps, which the next prompts need again
         self.reset()
 
     def reset(self):
@@ -234,7 +236,7 @@ def read(self:Decoder,
     groups = [(None,ids,mask)]
     if mask is not None and self.model.one_length: groups = rows_by_length(ids, mask)
     self.groups = []
-    steps = Replay if self.model.branches else Steps
+    steps = partial(Replay, known=self.programs) if self.model.branches else Steps
     with self.quiet():
         logits = []
         for rows,prompt,real in groups:

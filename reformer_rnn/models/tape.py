@@ -76,8 +76,12 @@ def _writes(call)->bool:
 class Joined:
     "Several linear maps of one input as one"
     def __init__(self, weights):
-        with torch.no_grad(): self.weight = torch.cat(weights)
+        self.weights = weights
         self.sizes = [len(o) for o in weights] # how many rows each has
+
+    def join(self):
+        "Copy the weights side by side, before the first call"
+        with torch.no_grad(): self.weight = torch.cat(self.weights)
 
     def __call__(self, x):
         "All products"
@@ -106,15 +110,15 @@ def _fixed(calls, weights, outputs)->dict: # id -> tensor
     fixed = {}
     for call in calls:
         given = _tensors([*call.args,*call.kwargs.values()])
-        known = all(id(o) in weights or id(o) in fixed for o in given)
+        known = given and all(id(o) in weights or id(o) in fixed for o in given)
+        if not known or not isinstance(call.out, torch.Tensor): continue
         drawn = any(o in _name(call) for o in _drawn)
-        if not given or not known or drawn or not isinstance(call.out, torch.Tensor): continue
-        if id(call.out) not in loose: fixed[id(call.out)] = call.out
+        if not drawn and id(call.out) not in loose: fixed[id(call.out)] = call.out
     return fixed
 
 # %% ../../nbs/30_models/00_tape.ipynb #3782e2f0
 class Program:
-    "A step as a function of tensors: `run(*inputs)` returns a tuple"
+    "A step as a function of tensors, which `make` writes: `run(*inputs)` returns a tuple"
     def __init__(self,
         calls:list, # What `Recorder` has noted
         inputs:list, # Tensors that are others in every step
@@ -127,6 +131,7 @@ class Program:
         self.scope = {} # name -> what lines of the program refer to
         self.lines = []
         self.count = 0
+        self.steady = False # has it been seen twice in a row?
         # weights of inference mode have no versions, so changes to them go unseen
         self.parts = [] if any(o.is_inference() for o in weights) else weights
         self.versions = _versions(self.parts)
@@ -135,12 +140,19 @@ class Program:
         self.write(calls)
         self.lines.append(f'return ({"".join(self.text(o)+"," for o in outputs)})')
         self.source = f'def run({", ".join(arguments)}):\n '+'\n '.join(self.lines)
-        space = dict(self.scope)
-        exec(self.source, space)
-        self.run = space['run']
         del self.names, self.weights, self.fixed
 
 # %% ../../nbs/30_models/00_tape.ipynb #c3ede987
+@patch
+def make(self:Program):
+    "The function `run`; programs that are only compared with others do without"
+    for o in self.scope.values():
+        if isinstance(o, Joined): o.join()
+    space = dict(self.scope)
+    exec(self.source, space)
+    self.run = space['run']
+    return self.run
+
 @patch
 def new(self:Program, tensor):
     "Name a tensor"
@@ -271,11 +283,12 @@ class Replay:
         # Makes a faster function: `(f, constants=False)`, are all globals of it constants? None to
         # leave it
         compiled=None,
+        known:list=None, # Programs of earlier texts, to which those of this one are added
     ):
         self.model = model
         self.compiled = compiled
         self.weights = [*model.parameters(),*model.buffers()]
-        self.known = [] # programs
+        self.known = [] if known is None else known
         self.last = None # that of the last step that was recorded
         self.left = 0 # steps for which it holds
         self.missed = 0 # steps in a row that were not alike
@@ -318,26 +331,27 @@ def slowly(self:Replay, ids):
 # %% ../../nbs/30_models/00_tape.ipynb #3a217b87
 @patch
 def note(self:Replay, calls, ids, before, logits, after):
-    "Look whether a step that was recorded is like the one before"
+    "Look whether a step that was recorded is one that comes again and again"
     self.left = 0
     outputs = [logits,*state_leaves(after)]
     try: program = Program(calls, [ids,*self.leaves], outputs, self.weights)
     except NotRepeatable as e: return self.give_up(str(e))
     alike = self.last is not None and self.last.same(program)
     self.last = self.find(program)
-    self.missed = 0 if alike else self.missed+1
+    if alike: self.last.steady = True
+    self.missed = 0 if self.last.steady else self.missed+1
     if self.missed>self.tries: return self.give_up('no step is like the one before')
-    if alike: self.left = self.model.even_steps(before, after)
+    if self.last.steady: self.left = self.model.even_steps(before, after)
 
 # %% ../../nbs/30_models/00_tape.ipynb #f79042a8
 @patch
 def find(self:Replay, program):
     "The same program from an earlier step, or this one"
-    self.known = [o for o in self.known if o.current()]
+    self.known[:] = [o for o in self.known if o.current()]
     for o in self.known:
         if o.same(program): return o
     self.known.append(program)
-    program.step = program.run
+    program.step = program.make()
     # all that a program refers to are constants
     if self.compiled: program.step = self.compiled(program.run, constants=True)
     return program
