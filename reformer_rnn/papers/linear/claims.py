@@ -81,7 +81,7 @@ linear_claims = [
     copying('linear attention converges', f'Claim 1; {PAPER}, figure 2',
             'Linear transformers converge stably', 'yes', None, at_least(.99, '{:.0%}'),
             measure=mean_of('linear','epochs.masked_accuracy.-1'), form='{:.2%}',
-            setting='accuracy after training, five seeds'),
+            setting='accuracy after training, six seeds'),
     copying('linear attention does not converge', 'Do and Bergner 2022, result 1',
             'Linear transformers do not converge stably within 3,000 steps',
             'losses of 0 to 70', None, at_least(.5, '{:.0%}'),
