@@ -239,7 +239,9 @@ class XLNetMemory(nn.Module):
             found.append(logits)
         return torch.cat(found, 1),state
 
-    def forward(self, ids): return self.read(ids)[0]
+    def forward(self, ids):
+        "Logits of all positions"
+        return self.read(ids)[0]
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #c25d0035
 def started_model(
