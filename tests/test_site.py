@@ -619,7 +619,7 @@ def test_lesson_and_reference(project):
     held = agreement.sources(page)
     assert {'part.one:one', 'part.one:shown', 'part.one:later'} <= set(held)
     assert held['part.one:later'] == 'def later():\n    "Help"'
-    assert page.count('<i class=s2>"Show"</i>') == 2, 'once in the lesson and once in the reference, folded'
+    assert page.count('<i class=s>"Show"</i>') == 2, 'once in the lesson and once in the reference, folded'
 
 def test_source_of_another_is_named(project):
     module = project/'reformer_rnn'/'part'/'one.py'
