@@ -18,6 +18,13 @@ def test_ledger():
     changes = ledger_changes(stored, ROWS)
     assert not changes, '\n'.join([*changes, f'if this is right, run: {UPDATE}'])
 
+def test_records_name_no_folder_of_a_machine():
+    "Folders of results are written as seen from the notebook, so that their commands can be repeated anywhere."
+    for path in (ROOT/'nbs').rglob('results/**/*.json'):
+        record = json.loads(path.read_text())
+        folder = record.get('config', {}).get('results', '') if isinstance(record, dict) else ''
+        assert not folder.startswith(('/', '~')), f'{path.relative_to(ROOT)} names {folder}'
+
 def shown(name):
     "The Markdown that a notebook shows."
     cells = json.loads((ROOT/'nbs'/name).read_text())['cells']
