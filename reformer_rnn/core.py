@@ -23,7 +23,7 @@ from statistics import median
 import torch
 import numpy as np
 from fastai.torch_core import set_seed
-from torch import nn
+from torch import Tensor,nn
 from torch._C._functorch import TransformType,get_interpreter_stack
 from torch.autograd import forward_ad
 
@@ -57,9 +57,9 @@ def check_choice(
 
 # %% ../nbs/00_core.ipynb #3c7072b9
 def check_qkv(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    v:torch.Tensor, # Values, (b, h, m, any width)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, any width)
 ):
     "Raise `ValueError` unless queries, keys and values fit together"
     for name,x in zip('qkv', (q,k,v)):
@@ -80,10 +80,10 @@ def check_qkv(
 # %% ../nbs/00_core.ipynb #b7ecbf25
 def check_mask(
     # Boolean, True where attending is allowed: (b, m) or broadcastable to `shape`; None passes
-    mask:torch.Tensor,
+    mask:Tensor,
     shape:tuple, # (b, h, n, m)
     key_only:bool=False, # Refuse a full mask? For methods that can only hide whole keys
-)->torch.Tensor: # The mask with four dimensions, or None
+)->Tensor: # The mask with four dimensions, or None
     "Bring a key mask or a full mask to four dimensions, or raise `ValueError`"
     if mask is None: return None
     b,h,n,m = shape
@@ -101,10 +101,10 @@ def check_mask(
 
 # %% ../nbs/00_core.ipynb #496aec5b
 def hide_padding(
-    x:torch.Tensor, # (b, n, d) or (b, h, n, d)
+    x:Tensor, # (b, n, d) or (b, h, n, d)
     # Key mask (b, n); another mask says nothing about padding, and leaves `x` as it is
-    mask:torch.Tensor=None,
-)->torch.Tensor:
+    mask:Tensor=None,
+)->Tensor:
     "Zeros where a key mask is False, so that nothing gets out of the padding, not even NaN"
     if mask is None or mask.dtype!=torch.bool or mask.shape!=(x.shape[0],x.shape[-2]): return x
     return x.masked_fill(~(mask[:,:,None] if x.ndim==3 else mask[:,None,:,None]), 0.)
@@ -180,7 +180,7 @@ def _knows_autocast(device):
     return device.type!='meta'
 
 def without_autocast(
-    x:torch.Tensor, # Anything on the device
+    x:Tensor, # Anything on the device
 ):
     "A `with` block in which the types stay what they are, on any device"
     if not _knows_autocast(x.device): return nullcontext()
@@ -207,7 +207,7 @@ _choices = threading.local()
 
 def discrete_choice(
     choose, # `() -> tensor of integers or booleans`
-)->torch.Tensor: # What `choose` returns, or returned when the choice was recorded
+)->Tensor: # What `choose` returns, or returned when the choice was recorded
     "Make a choice that has no gradient, or repeat the one that was recorded"
     repeat,record = (getattr(_choices, o, None) for o in ('repeat','record'))
     made = choose() if repeat is None else next(repeat)
@@ -240,7 +240,7 @@ def map_state(
 ):
     "Apply `f` to every tensor of `state`, keeping its structure"
     if state is None: return None
-    if isinstance(state, torch.Tensor): return f(state)
+    if isinstance(state, Tensor): return f(state)
     if isinstance(state, dict): return {k: map_state(f, v) for k,v in state.items()}
     if isinstance(state, (tuple,list)):
         items = [map_state(f, o) for o in state]
@@ -314,7 +314,7 @@ class Movable(nn.Module):
 
     def _load_from_state_dict(self, state_dict, *args):
         super()._load_from_state_dict(state_dict, *args)
-        there = next((o.device for o in state_dict.values() if isinstance(o, torch.Tensor)), None)
+        there = next((o.device for o in state_dict.values() if isinstance(o, Tensor)), None)
         for name,o in self.derived().items(): # tensors may have been assigned, with nothing moved
             if self._buffers[name].is_meta and there is not None: self._buffers[name] = o.to(there)
 
@@ -356,7 +356,7 @@ def check_writable(
 # %% ../nbs/00_core.ipynb #f18aa1d4
 def _plain(o):
     "What JSON cannot hold by itself: NumPy and PyTorch numbers, arrays, and paths"
-    if isinstance(o, (np.generic,np.ndarray,torch.Tensor)): return o.tolist()
+    if isinstance(o, (np.generic,np.ndarray,Tensor)): return o.tolist()
     if isinstance(o, (Path,torch.device,torch.dtype)): return str(o)
     raise TypeError(f'cannot store a {type(o).__name__} in JSON: {o!r}')
 

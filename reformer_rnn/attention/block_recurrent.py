@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import autocast_dtype,cast_state,check_choice,check_int,trusted
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
@@ -98,10 +98,10 @@ state_cells = [f'{gate}:{update}' for gate in state_gates for update in state_up
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #775a8721
 class StateProjection(NamedTuple):
     "What states are for attention"
-    k:torch.Tensor # Keys, for tokens and states, (b, h, S, d)
-    v:torch.Tensor # Values, for tokens and states, (b, h, S, d)
-    own:torch.Tensor # Queries for the states, (b, h, S, d)
-    tokens:torch.Tensor # Queries for the tokens, (b, h, S, d)
+    k:Tensor # Keys, for tokens and states, (b, h, S, d)
+    v:Tensor # Values, for tokens and states, (b, h, S, d)
+    own:Tensor # Queries for the states, (b, h, S, d)
+    tokens:Tensor # Queries for the tokens, (b, h, S, d)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #57115226
 class StateCell(nn.Module):
@@ -141,7 +141,7 @@ class StateCell(nn.Module):
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #4e9bf3d5
 @patch
 def project(self:StateCell,
-    c:torch.Tensor, # States, (b, S, d_model)
+    c:Tensor, # States, (b, S, d_model)
 )->StateProjection:
     "Keys, values and two sets of queries"
     if torch.is_grad_enabled() and not torch.compiler.is_compiling(): self.recorded += 1
@@ -152,12 +152,12 @@ def project(self:StateCell,
 
 @patch
 def forward(self:StateCell,
-    c:torch.Tensor, # States, (b, S, d_model)
+    c:Tensor, # States, (b, S, d_model)
     projected:StateProjection, # What `project` made of them
-    k:torch.Tensor, # Keys of the block before and of the present one, (b, h, 2W, d)
-    v:torch.Tensor, # Their values
-    mask:torch.Tensor=None, # (b, 2W), False where there is nothing to see
-)->torch.Tensor: # States, (b, S, d_model)
+    k:Tensor, # Keys of the block before and of the present one, (b, h, 2W, d)
+    v:Tensor, # Their values
+    mask:Tensor=None, # (b, 2W), False where there is nothing to see
+)->Tensor: # States, (b, S, d_model)
     "The states after a block"
     found = [attend_scaled(projected.own, projected.k, projected.v),
              attend_scaled(projected.tokens, k, v, None if mask is None else mask[:,None,None])]
@@ -203,21 +203,21 @@ class BlockRecurrentAttention(TwoWayAttention):
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #2ccb71fa
 class BlockState(NamedTuple):
     "What block-recurrent attention remembers, after r positions of an incomplete block"
-    c:torch.Tensor # States, (b, S, d_model)
-    k:torch.Tensor # Keys of the block before and of the present one, (b, h, W+r, d)
-    v:torch.Tensor # Values, (b, h, W+r, d)
+    c:Tensor # States, (b, S, d_model)
+    k:Tensor # Keys of the block before and of the present one, (b, h, W+r, d)
+    v:Tensor # Values, (b, h, W+r, d)
     # (b, W+r), False for padding and for an empty past that is masked; None while everything is
     # real
-    real:torch.Tensor=None
+    real:Tensor=None
     memory:tuple=None # `StateMemory`; None until it is asked for
 
 BlockRecurrentAttention.state_type = BlockState
 
 class StateMemory(NamedTuple):
     "Keys and values of the states, kept from call to call inside a block"
-    k:torch.Tensor # Keys, (b, h, S, d)
-    v:torch.Tensor # Values, (b, h, S, d)
-    mark:torch.Tensor # Of the weights that made them, from `weights_mark`, (b,)
+    k:Tensor # Keys, (b, h, S, d)
+    v:Tensor # Values, (b, h, S, d)
+    mark:Tensor # Of the weights that made them, from `weights_mark`, (b,)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #31939b61
 @patch
@@ -324,7 +324,7 @@ def check(self:BlockRecurrentAttention, x, state, context):
 @patch
 def restart(self:BlockRecurrentAttention,
     state, # What an earlier call returned, at the end of a block; None stays None
-    rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
+    rows:Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
     if state is None: return None
@@ -356,7 +356,7 @@ class FeedbackAttention(TwoWayAttention):
 @patch
 def remember(self:BlockRecurrentAttention,
     state, # What an earlier call returned; None at the start
-    x:torch.Tensor, # The next input, (b, n, d_model)
+    x:Tensor, # The next input, (b, n, d_model)
 )->BlockState:
     "The state with keys and values of its vectors in `memory`"
     if state is None:

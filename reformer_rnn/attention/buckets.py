@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from .layer import sdpa
 
@@ -18,8 +19,8 @@ from .layer import sdpa
 class BucketTable(NamedTuple):
     "The last places of every bucket"
     # The oldest first, -1 for none, (b, h, R, buckets+1, w-1); the last row is never read
-    places:torch.Tensor
-    rows:torch.Tensor # Number of the first row of each round, if all are counted, (b, h, R, 1)
+    places:Tensor
+    rows:Tensor # Number of the first row of each round, if all are counted, (b, h, R, 1)
 
     @property
     def spare(self)->int:
@@ -28,8 +29,8 @@ class BucketTable(NamedTuple):
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #2921d874
 def build_table(
-    buckets:torch.Tensor, # Of all positions, (b, h, R, n); -1 in none
-    real:torch.Tensor, # (b, n), False for padding
+    buckets:Tensor, # Of all positions, (b, h, R, n); -1 in none
+    real:Tensor, # (b, n), False for padding
     n_buckets:int, # Buckets of a round
     bucket_size:int, # w
 )->BucketTable:
@@ -48,10 +49,10 @@ def build_table(
 # %% ../../nbs/10_attention/23_buckets.ipynb #157fa294
 def enter_positions(
     table:BucketTable, # Changed in place
-    buckets:torch.Tensor, # Of the new positions, (b, h, R, n)
+    buckets:Tensor, # Of the new positions, (b, h, R, n)
     first:int, # Place of the first of them
-    real:torch.Tensor=None, # (b, n), False for padding, which sees anything; None if all is real
-)->torch.Tensor: # Earlier places that each of them sees, -1 for none, (b, h, n, R*(w-1))
+    real:Tensor=None, # (b, n), False for padding, which sees anything; None if all is real
+)->Tensor: # Earlier places that each of them sees, -1 for none, (b, h, n, R*(w-1))
     "Read the rows of new positions, and enter their places"
     if real is not None: buckets = buckets.masked_fill(~real[:,None,None], table.spare)
     if buckets.shape[-1]==1: places = enter_one(table, buckets, first)
@@ -61,9 +62,9 @@ def enter_positions(
 # %% ../../nbs/10_attention/23_buckets.ipynb #961809fd
 def enter_one(
     table:BucketTable, # Changed in place
-    buckets:torch.Tensor, # (b, h, R, 1)
+    buckets:Tensor, # (b, h, R, 1)
     place:int, # Of the new position
-)->torch.Tensor: # (b, h, R, 1, w-1)
+)->Tensor: # (b, h, R, 1, w-1)
     "Read the row of one new position, and enter its place at the end"
     rows = table.places.flatten(0, 3)
     at = (buckets+table.rows).flatten()
@@ -74,10 +75,10 @@ def enter_one(
 # %% ../../nbs/10_attention/23_buckets.ipynb #5e7e0b1d
 def enter_sorted(
     table:BucketTable, # Changed in place
-    in_order:torch.Tensor, # Buckets of the new positions, sorted, (b, h, R, n)
-    order:torch.Tensor, # Which new position stands where, (b, h, R, n)
+    in_order:Tensor, # Buckets of the new positions, sorted, (b, h, R, n)
+    order:Tensor, # Which new position stands where, (b, h, R, n)
     first:int, # Place of new position 0
-)->torch.Tensor: # (b, h, R, n, w-1), in the order of positions
+)->Tensor: # (b, h, R, n, w-1), in the order of positions
     "Read the rows of new positions, and enter the last of each bucket"
     rows = table.places.flatten(0, 3)
     width = rows.shape[1]
@@ -97,14 +98,14 @@ def enter_sorted(
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #7a36945c
 def attend_places(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, keys, d), such as `append_positions` returns
-    v:torch.Tensor, # Values, (b, h, keys, dv)
-    places:torch.Tensor, # What each query sees, -1 for nothing, (b, h, n, any)
-    own:torch.Tensor, # Place of each query, (n, 1)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, keys, d), such as `append_positions` returns
+    v:Tensor, # Values, (b, h, keys, dv)
+    places:Tensor, # What each query sees, -1 for nothing, (b, h, n, any)
+    own:Tensor, # Place of each query, (n, 1)
     scale:float, # Factor of q·k
-    real:torch.Tensor=None, # (b, n), False for queries that are padding; None if all are real
-)->torch.Tensor: # (b, h, n, dv), zero for padding
+    real:Tensor=None, # (b, n), False for queries that are padding; None if all are real
+)->Tensor: # (b, h, n, dv), zero for padding
     "Softmax attention of each query to keys of its own"
     b,h,n,d = q.shape
     found = places.sort(dim=-1).values
@@ -118,7 +119,7 @@ def attend_places(
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #fab11d6a
 def gather_rows(
-    places:torch.Tensor, # (b, h, n, c)
+    places:Tensor, # (b, h, n, c)
     *tensors, # (b, h, keys, d) each
 )->list: # Of (b*h*n*c, d)
     "Rows of tensors, copied row by row: faster than `gather`, which copies number by number"

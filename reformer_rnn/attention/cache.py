@@ -11,6 +11,7 @@ import weakref
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 from torch.overrides import handle_torch_function,has_torch_function
 
 from ..core import autocast_dtype,in_transform,open_size
@@ -18,7 +19,7 @@ from ..core import autocast_dtype,in_transform,open_size
 # %% ../../nbs/10_attention/22_cache.ipynb #31428bcb
 class Room(NamedTuple):
     "The memory behind a tensor"
-    buffer:torch.Tensor # As the tensor, but longer along one axis
+    buffer:Tensor # As the tensor, but longer along one axis
     end:int # Where the free places begin
 
 _rooms = {} # id of a tensor -> a weak reference to it, and the `Room` behind it
@@ -37,10 +38,10 @@ def give_room(tensor, room):
 
 # %% ../../nbs/10_attention/22_cache.ipynb #aa1a2353
 def append_positions(
-    old:torch.Tensor, # What there is
-    new:torch.Tensor, # What is to follow it, of the same type
+    old:Tensor, # What there is
+    new:Tensor, # What is to follow it, of the same type
     dim:int, # The axis of positions
-)->torch.Tensor: # Both, one after the other; `old` stays as it is
+)->Tensor: # Both, one after the other; `old` stays as it is
     "As `torch.cat([old,new], dim)`, but without moving `old` where the room behind it is free"
     if has_torch_function((old,new)): # for function modes, this is one call
         return handle_torch_function(append_positions, (old,new), old, new, dim)
@@ -57,8 +58,8 @@ def append_positions(
 
 # %% ../../nbs/10_attention/22_cache.ipynb #1aef16f6
 def must_copy(
-    old:torch.Tensor, # What there is
-    new:torch.Tensor, # What is to follow it
+    old:Tensor, # What there is
+    new:Tensor, # What is to follow it
 )->bool:
     "Is there something that remembers tensors, and so needs a new one: a gradient or a transform?"
     if torch.is_grad_enabled() and (old.requires_grad or new.requires_grad): return True
@@ -75,7 +76,7 @@ def fits(
 
 # %% ../../nbs/10_attention/22_cache.ipynb #22fe2e18
 def new_room(
-    old:torch.Tensor, # What there is
+    old:Tensor, # What there is
     n:int, # Positions to write
     dim:int, # The axis of positions
 )->Room:
@@ -89,10 +90,10 @@ def new_room(
 
 # %% ../../nbs/10_attention/22_cache.ipynb #24406022
 def last_positions(
-    x:torch.Tensor, # From `append_positions`, or any other tensor
+    x:Tensor, # From `append_positions`, or any other tensor
     n:int, # How many to keep
     dim:int, # The axis of positions
-)->torch.Tensor: # `x` itself if it is not longer
+)->Tensor: # `x` itself if it is not longer
     "The last n positions, without holding much more memory than they need"
     if has_torch_function((x,)): return handle_torch_function(last_positions, (x,), x, n, dim)
     if open_size(x.shape[dim]): return _last_of_open(x, n, dim)

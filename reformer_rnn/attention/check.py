@@ -10,7 +10,7 @@ import copy,io,math,time
 from statistics import median
 
 import torch
-from torch import nn
+from torch import Tensor,nn
 
 from .layer import run_segments
 from reformer_rnn.attention.report import (
@@ -21,9 +21,9 @@ from ..core import (
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #68aea501
 def _distance(
-    a:torch.Tensor, # Any shape
-    b:torch.Tensor, # The same shape
-)->torch.Tensor: # Differences; infinite where only one of the two is a number
+    a:Tensor, # Any shape
+    b:Tensor, # The same shape
+)->Tensor: # Differences; infinite where only one of the two is a number
     "How far two tensors are from each other, element by element"
     if a.shape!=b.shape:
         raise Failed(f'gives a shape of {tuple(a.shape)} where {tuple(b.shape)} is expected')
@@ -33,8 +33,8 @@ def _distance(
 # %% ../../nbs/10_attention/92_check_layer.ipynb #c3c897b5
 def _differ(
     subject:Subject, # Knows what rounding may do
-    a:torch.Tensor, # (b, n, d)
-    b:torch.Tensor, # (b, n, d), what `a` should be
+    a:Tensor, # (b, n, d)
+    b:Tensor, # (b, n, d), what `a` should be
 )->tuple: # The first position that differs and by how much; None if the two are the same
     "Compare two outputs"
     d = _distance(a, b)
@@ -47,7 +47,7 @@ def _differ(
 
 def _example(
     subject:Subject, # Knows the seed
-    x:torch.Tensor, # What `subject.input` has drawn
+    x:Tensor, # What `subject.input` has drawn
     **more, # Positions and numbers
 )->dict:
     "What is needed to see a failure again"
@@ -65,7 +65,7 @@ def _check_output(subject):
     if y.shape!=x.shape:
         raise Failed(f'y has shape {tuple(y.shape)}, x {tuple(x.shape)}', **_example(subject, x))
     if y.dtype!=x.dtype: raise Failed(f'y is {y.dtype} for x of {x.dtype}')
-    if isinstance(out, torch.Tensor): return 'y'
+    if isinstance(out, Tensor): return 'y'
     if not isinstance(out, (tuple,list)) or len(out)!=2:
         raise Failed(f'returned a {described(out)}: expected y, or (y, state)')
     if out[1] is not None and not subject.takes_state:
@@ -496,7 +496,7 @@ def _check_devices(subject):
 def _first_output(module, x):
     "The output of a layer that is called without seed and state"
     out = module(x)
-    return out if isinstance(out, torch.Tensor) else out[0]
+    return out if isinstance(out, Tensor) else out[0]
 
 def _try_meta(subject, module, x):
     "Call a layer without numbers; what looks at numbers cannot be called so"
@@ -514,7 +514,7 @@ def _own_tensors(module):
     for name,part in module.named_modules():
         prefix = name+'.' if name else ''
         for kind in (part._parameters,part._buffers,vars(part)):
-            yield from ((prefix+k,o) for k,o in kind.items() if isinstance(o, torch.Tensor))
+            yield from ((prefix+k,o) for k,o in kind.items() if isinstance(o, Tensor))
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #92a62c4a
 @layer_check('saving', 'a layer loaded from a state dict is the same')

@@ -11,18 +11,18 @@ from typing import NamedTuple
 from fastcore.basics import patch
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,own_state
 from .layer import AttentionLayer,build_attention,register_attention
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #0b85c099
 def short_convolution(
-    x:torch.Tensor, # (b, n, width)
-    weight:torch.Tensor, # (width, K), the last column for the present input
-    state:torch.Tensor=None, # The K-1 inputs before, (b, K-1, width); zeros by default
+    x:Tensor, # (b, n, width)
+    weight:Tensor, # (width, K), the last column for the present input
+    state:Tensor=None, # The K-1 inputs before, (b, K-1, width); zeros by default
     # Key mask (b, n), True for real positions; the others are as good as absent
-    mask:torch.Tensor=None,
+    mask:Tensor=None,
 ): # `(y, state)`
     "Weighted sums of the last K inputs of each channel"
     (b,n,width),before = x.shape,weight.shape[1]-1
@@ -63,9 +63,9 @@ class ShortConvolution(nn.Module):
         nn.init.uniform_(self.weight, -size**-.5, size**-.5) # as a depthwise `nn.Conv1d`
 
     def forward(self,
-        x:torch.Tensor, # (b, n, width)
-        state:torch.Tensor=None, # What an earlier call returned
-        mask:torch.Tensor=None, # Key mask (b, n), True for real positions
+        x:Tensor, # (b, n, width)
+        state:Tensor=None, # What an earlier call returned
+        mask:Tensor=None, # Key mask (b, n), True for real positions
     ): # `(y, state)`
         "Sums of the last inputs, and what the next call needs of them"
         y,state = short_convolution(x, self.weight, state, mask)
@@ -77,7 +77,7 @@ class ShortConvolution(nn.Module):
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #b5acb118
 class ConvolvedState(NamedTuple):
     "What a convolution and the layer behind it remember"
-    inputs:torch.Tensor # Last inputs of the convolution, (b, size-1, d_model)
+    inputs:Tensor # Last inputs of the convolution, (b, size-1, d_model)
     layer:object # State of the layer
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #a288e53c
@@ -112,10 +112,10 @@ class ConvolvedAttention(AttentionLayer):
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #1e88d8c2
 @patch
 def forward(self:ConvolvedAttention,
-    x:torch.Tensor, # Input, (b, n, d_model)
+    x:Tensor, # Input, (b, n, d_model)
     state=None, # What an earlier call returned
-    context:torch.Tensor=None, # Refused: a causal layer reads none
-    mask:torch.Tensor=None, # Key mask (b, n) of real positions
+    context:Tensor=None, # Refused: a causal layer reads none
+    mask:Tensor=None, # Key mask (b, n) of real positions
 ): # `(y, state)`
     "The convolution, then the layer"
     self.check(x, state, context)

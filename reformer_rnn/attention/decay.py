@@ -10,7 +10,7 @@ __all__ = ['decay_matrix', 'channel_weights', 'sums_after', 'decay_chunks', 'dec
 # %% ../../nbs/10_attention/06_decay.ipynb #1d2e19e1
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import (
     check_choice,check_int,check_mask,check_qkv,hide_padding,open_size,own_state,
@@ -21,18 +21,18 @@ from .linear import safe_divide
 
 # %% ../../nbs/10_attention/06_decay.ipynb #3f58177f
 def decay_matrix(
-    g:torch.Tensor, # Logarithms of decays, (..., C)
-)->torch.Tensor: # (..., C, C), zero above the diagonal, one on it
+    g:Tensor, # Logarithms of decays, (..., C)
+)->Tensor: # (..., C, C), zero above the diagonal, one on it
     "What is left at position i of what was written at j, exp(g[j+1] + ... + g[i])"
     C = g.shape[-1]
     return g.unsqueeze(-1).expand(*g.shape, C).tril(-1).cumsum(-2).exp().tril()
 
 # %% ../../nbs/10_attention/06_decay.ipynb #286f8210
 def channel_weights(
-    Q:torch.Tensor, # Queries, (..., C, d) with C a power of two
-    K:torch.Tensor, # Keys, (..., C, d)
-    g:torch.Tensor, # Logarithms of decays, (..., C, d)
-)->torch.Tensor: # A, (..., C, C), zero above the diagonal
+    Q:Tensor, # Queries, (..., C, d) with C a power of two
+    K:Tensor, # Keys, (..., C, d)
+    g:Tensor, # Logarithms of decays, (..., C, d)
+)->Tensor: # A, (..., C, C), zero above the diagonal
     "Weights of a chunk whose channels decay each in its own way"
     if Q.shape[-2]==1: return (Q*K).sum(-1, keepdim=True)
     halves = [torch.stack(o.chunk(2, -2), -3) for o in (Q,K,g)]
@@ -42,18 +42,18 @@ def channel_weights(
     return torch.cat([torch.cat([A1,torch.zeros_like(A1)], -1),torch.cat([across,A2], -1)], -2)
 
 def sums_after(
-    g:torch.Tensor, # (..., C, d)
-)->torch.Tensor: # Same shape; zero in the last row
+    g:Tensor, # (..., C, d)
+)->Tensor: # Same shape; zero in the last row
     "For each position the sum over those after it"
     return F.pad(g[...,1:,:], (0,0,0,1)).flip(-2).cumsum(-2).flip(-2)
 
 # %% ../../nbs/10_attention/06_decay.ipynb #0f802e9d
 def decay_chunks(
-    Q:torch.Tensor, # Queries in chunks, (b*h, chunks, C, d)
-    K:torch.Tensor, # Keys in chunks
-    V:torch.Tensor, # Values in chunks, (b*h, chunks, C, dv)
-    g:torch.Tensor, # Logarithms of decays in chunks, (b*h, chunks, C, d or 1)
-    S:torch.Tensor, # State before the first chunk, (b*h, d, dv)
+    Q:Tensor, # Queries in chunks, (b*h, chunks, C, d)
+    K:Tensor, # Keys in chunks
+    V:Tensor, # Values in chunks, (b*h, chunks, C, dv)
+    g:Tensor, # Logarithms of decays in chunks, (b*h, chunks, C, d or 1)
+    S:Tensor, # State before the first chunk, (b*h, d, dv)
 ): # `(out, S)`: out is (b*h, chunks, C, dv), S the state after the last chunk
     "Decaying linear attention of all chunks"
     if g.shape[-1]>1: A = channel_weights(Q, K, g)
@@ -63,10 +63,10 @@ def decay_chunks(
     return A @ V + (Q*g.cumsum(-2).exp()) @ states[:,:-1], states[:,-1]
 
 def decaying_sums(
-    g:torch.Tensor, # Logarithms of what is left after each chunk, (b*h, chunks, d or 1)
-    added:torch.Tensor, # What each chunk adds, (b*h, chunks, d, dv)
-    S:torch.Tensor, # State before the first chunk, (b*h, d, dv)
-)->torch.Tensor: # States before each chunk and after the last, (b*h, chunks+1, d, dv)
+    g:Tensor, # Logarithms of what is left after each chunk, (b*h, chunks, d or 1)
+    added:Tensor, # What each chunk adds, (b*h, chunks, d, dv)
+    S:Tensor, # State before the first chunk, (b*h, d, dv)
+)->Tensor: # States before each chunk and after the last, (b*h, chunks+1, d, dv)
     "One chunk after the other; in a graph of any length, all pairs of chunks at once"
     if open_size(g.shape[1]):
         added = torch.cat([S.unsqueeze(1),added], 1).transpose(1,2)
@@ -78,11 +78,11 @@ def decaying_sums(
 
 # %% ../../nbs/10_attention/06_decay.ipynb #47aa82a5
 def decay_step(
-    q:torch.Tensor, # Query, (b, h, 1, d)
-    k:torch.Tensor, # Key, (b, h, 1, d)
-    v:torch.Tensor, # Value, (b, h, 1, dv)
-    g:torch.Tensor, # Logarithm of the decay, (b, h, 1, d or 1)
-    S:torch.Tensor, # State, (b, h, d, dv)
+    q:Tensor, # Query, (b, h, 1, d)
+    k:Tensor, # Key, (b, h, 1, d)
+    v:Tensor, # Value, (b, h, 1, dv)
+    g:Tensor, # Logarithm of the decay, (b, h, 1, d or 1)
+    S:Tensor, # State, (b, h, d, dv)
 ): # `(out, S)`
     "One step of the recurrence"
     S = g.exp().transpose(-1,-2)*S + k.transpose(-1,-2)*v
@@ -90,11 +90,11 @@ def decay_step(
 
 # %% ../../nbs/10_attention/06_decay.ipynb #550f1f01
 def log_decays(
-    decay:torch.Tensor, # In [0, 1]: (h,), (b, h, n) or (b, h, n, d)
+    decay:Tensor, # In [0, 1]: (h,), (b, h, n) or (b, h, n, d)
     shape:tuple, # (b, h, n, d)
     dtype:torch.dtype, # In which to take the logarithm
-    real:torch.Tensor=None, # Key mask (b, n): nothing decays at padding
-)->torch.Tensor: # (b, h, n, 1) or (b, h, n, d)
+    real:Tensor=None, # Key mask (b, n): nothing decays at padding
+)->Tensor: # (b, h, n, 1) or (b, h, n, d)
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
     if tuple(decay.shape)!={1: (h,), 3: (b,h,n), 4: (b,h,n,d)}.get(decay.ndim):
@@ -114,13 +114,13 @@ def log_decays(
 
 # %% ../../nbs/10_attention/06_decay.ipynb #0490cdd8
 def start_state(
-    state:torch.Tensor, # What the caller gave, or None
+    state:Tensor, # What the caller gave, or None
     shape:tuple, # (b, h, d, dv)
-    like:torch.Tensor, # For dtype and device
-)->torch.Tensor: # The state, zeros by default
+    like:Tensor, # For dtype and device
+)->Tensor: # The state, zeros by default
     "Refuse a state that does not belong to this batch"
     if state is None: return like.new_zeros(shape)
-    if not isinstance(state, torch.Tensor):
+    if not isinstance(state, Tensor):
         raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
                          f'{tuple(shape)}')
     if tuple(state.shape)!=tuple(shape):
@@ -131,17 +131,17 @@ def start_state(
 
 # %% ../../nbs/10_attention/06_decay.ipynb #57a1ba65
 def decay_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
     *,
     # In [0, 1], (h,), (b, h, n) or (b, h, n, d): what is left of the state at each position
-    decay:torch.Tensor,
+    decay:Tensor,
     # Divide by the sum of the weights? Then q and k must not be negative: put them through a
     # feature map first
     normalize:bool=False,
-    mask:torch.Tensor=None, # Key mask (b, n), True for real positions; others neither add nor decay
-    state:torch.Tensor=None, # What an earlier call returned
+    mask:Tensor=None, # Key mask (b, n), True for real positions; others neither add nor decay
+    state:Tensor=None, # What an earlier call returned
     # Positions in a chunk, rounded up to a power of two; the result does not depend on it
     chunk_size:int=32,
 # `(out, state)`: out is (b, h, n, dv); the state is (b, h, d, dv), or (b, h, d, dv+1) with
@@ -175,7 +175,7 @@ def check_equal_lengths(q, k, v):
 # %% ../../nbs/10_attention/06_decay.ipynb #f35b95f6
 class ForgettingAttention(QKVAttention):
     "Base of layers with a decaying state: no normaliser, a norm over each head, a gate"
-    state_type = torch.Tensor
+    state_type = Tensor
     bounded = True
     def __init__(self,
         d_model:int, # Width of input and output

@@ -10,6 +10,7 @@ __all__ = ['LEAST', 'LEAST_PRODUCT', 'over_chunks', 'sum_ranges', 'may_divide', 
 import math
 
 import torch
+from torch import Tensor
 from fastcore.basics import patch
 from torch.utils.checkpoint import checkpoint
 
@@ -20,7 +21,7 @@ from .linear import Buffers,cut_tile,into_chunks,tile_slices
 def over_chunks(
     f, # `(*chunks, S) -> (out, S)` on tensors (b*h, chunks, C, ...)
     xs, # Tensors (b, h, n, ...)
-    S:torch.Tensor, # State, (b, h, d, dv)
+    S:Tensor, # State, (b, h, d, dv)
     C:int, # Positions in a chunk
     rows:int=2048, # Rows of a stretch, over all heads
 ): # `(out, S)`
@@ -43,8 +44,8 @@ def over_chunks(
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #a2835086
 def sum_ranges(
     C:int, # Positions in a chunk
-    like:torch.Tensor, # For dtype and device
-)->torch.Tensor: # (C, C*C + 2*C + 1), zeros and ones
+    like:Tensor, # For dtype and device
+)->Tensor: # (C, C*C + 2*C + 1), zeros and ones
     "Columns that add up the places j+1 to i for all (i, j), those up to i, those after j, and all"
     at = torch.arange(C, device=like.device)
     upto,after = at[:,None]<=at,at[:,None]>at # (place, i) and (place, j)
@@ -97,13 +98,13 @@ LEAST = 1e-3 # Smallest decay that is divided by: its gradient loses that many d
 LEAST_PRODUCT = 1e-12 # Smallest product of decays that is divided by: large values may not overflow
 
 def may_divide(
-    g:torch.Tensor, # Logarithms of decays, (N, C)
+    g:Tensor, # Logarithms of decays, (N, C)
 )->bool:
     "Is no decay below `LEAST`, and no product of C of them below `LEAST_PRODUCT`?"
     return bool(g.min()>math.log(LEAST) and g.sum(-1).min()>math.log(LEAST_PRODUCT))
 
 def largest_block(
-    g:torch.Tensor, # Logarithms of decays, (N, C, d) with C a power of two
+    g:Tensor, # Logarithms of decays, (N, C, d) with C a power of two
 )->int: # A power of two
     "Positions of the largest blocks whose decays may all be divided by"
     s = 1
@@ -382,11 +383,11 @@ def differentiable_decay_gradients(f, inputs, cotangents, C):
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #08ee42ed
 def attend_decaying(
     f, # Formula of all chunks, `(Q, K, V, g, S) -> (out, S)`, for whoever has to read it
-    Q:torch.Tensor, # Queries, (b, h, n, d)
-    K:torch.Tensor, # Keys, (b, h, n, d)
-    V:torch.Tensor, # Values, (b, h, n, dv)
-    g:torch.Tensor, # Logarithms of decays, (b, h, n, d or 1)
-    S:torch.Tensor, # State, (b, h, d, dv), or None
+    Q:Tensor, # Queries, (b, h, n, d)
+    K:Tensor, # Keys, (b, h, n, d)
+    V:Tensor, # Values, (b, h, n, dv)
+    g:Tensor, # Logarithms of decays, (b, h, n, d or 1)
+    S:Tensor, # State, (b, h, d, dv), or None
     C:int, # Positions in a chunk
 ): # `(out, S)`
     "The kernel, or what a compiler, an exporter and a transform can read"

@@ -9,6 +9,7 @@ __all__ = ['delta_matrix', 'delta_chunks', 'over_whole', 'differentiable_delta_g
 # %% ../../nbs/10_attention/15_delta.ipynb #34ff90ff
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from fastcore.basics import patch
 
 from ..core import (
@@ -20,9 +21,9 @@ from .linear import Buffers,cut_tile,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/15_delta.ipynb #75282e99
 def delta_matrix(
-    k:torch.Tensor, # Keys, (..., n, d)
-    beta:torch.Tensor, # Step sizes, (..., n)
-)->torch.Tensor: # T, (..., n, n), lower triangular: what is written is `T @ v`
+    k:Tensor, # Keys, (..., n, d)
+    beta:Tensor, # Step sizes, (..., n)
+)->Tensor: # T, (..., n, n), lower triangular: what is written is `T @ v`
     "The matrix that turns values into what is written (Yang et al. 2024b, section 3)"
     eye = torch.eye(k.shape[-2], dtype=k.dtype, device=k.device)
     system = beta.unsqueeze(-1)*(k @ k.mT) # the solver reads what is strictly below the diagonal
@@ -32,12 +33,12 @@ def delta_matrix(
 
 # %% ../../nbs/10_attention/15_delta.ipynb #d942a66f
 def delta_chunks(
-    Q:torch.Tensor, # Queries in chunks, (b*h, chunks, C, d)
-    K:torch.Tensor, # Keys in chunks
-    V:torch.Tensor, # Values in chunks, (b*h, chunks, C, dv)
-    beta:torch.Tensor, # Step sizes in chunks, (b*h, chunks, C, 1)
-    S:torch.Tensor, # State before the first chunk, (b*h, d, dv)
-    g:torch.Tensor=None, # Logarithms of decays in chunks, (b*h, chunks, C, 1); None for no decay
+    Q:Tensor, # Queries in chunks, (b*h, chunks, C, d)
+    K:Tensor, # Keys in chunks
+    V:Tensor, # Values in chunks, (b*h, chunks, C, dv)
+    beta:Tensor, # Step sizes in chunks, (b*h, chunks, C, 1)
+    S:Tensor, # State before the first chunk, (b*h, d, dv)
+    g:Tensor=None, # Logarithms of decays in chunks, (b*h, chunks, C, 1); None for no decay
 ): # `(out, S)`: out is (b*h, chunks, C, dv), S the state after the last chunk
     "The formulas above, for all chunks"
     between = 1
@@ -296,7 +297,7 @@ def over_whole(
     # Queries, keys, values, step sizes and logarithms of decays, (b, h, n, ...), the last perhaps
     # None
     xs:tuple,
-    S:torch.Tensor, # State, (b, h, d, dv), or None
+    S:Tensor, # State, (b, h, d, dv), or None
     C:int, # Positions in a chunk
 ): # `(out, S)`
     "`delta_chunks` of a whole sequence, for autograd, for a compiler and for an exporter"
@@ -325,12 +326,12 @@ def differentiable_delta_gradients(inputs, cotangents, C):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #a6d9e27e
 def delta_step(
-    q:torch.Tensor, # Query, (b, h, 1, d)
-    k:torch.Tensor, # Key, (b, h, 1, d)
-    v:torch.Tensor, # Value, (b, h, 1, dv)
-    beta:torch.Tensor, # Step size, (b, h, 1, 1)
-    S:torch.Tensor=None, # State, (b, h, d, dv)
-    g:torch.Tensor=None, # Logarithm of the decay, (b, h, 1, 1)
+    q:Tensor, # Query, (b, h, 1, d)
+    k:Tensor, # Key, (b, h, 1, d)
+    v:Tensor, # Value, (b, h, 1, dv)
+    beta:Tensor, # Step size, (b, h, 1, 1)
+    S:Tensor=None, # State, (b, h, d, dv)
+    g:Tensor=None, # Logarithm of the decay, (b, h, 1, 1)
 ): # `(out, S)`
     "One step of the rule"
     if S is None: S = k.mT*(beta*v)
@@ -341,8 +342,8 @@ def delta_step(
 
 # %% ../../nbs/10_attention/15_delta.ipynb #b077233a
 def interleave_steps(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    g:torch.Tensor, # Logarithms of decays, (b, h, n, 1), or None
+    q:Tensor, # Queries, (b, h, n, d)
+    g:Tensor, # Logarithms of decays, (b, h, n, 1), or None
     n_steps:int, # Steps for each token
 ): # `(q, g)` with n*n_steps positions
     "Queries that ask after the last step of a token, decays that act before the first"
@@ -359,8 +360,8 @@ def check_delta(q, k, v, beta, n_steps):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #16a1c880
 def check_steps(
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    beta:torch.Tensor, # Step sizes, (b, h, n, 1)
+    k:Tensor, # Keys, (b, h, n, d)
+    beta:Tensor, # Step sizes, (b, h, n, 1)
     eps:float, # Rounding of the type in which the keys were given
 ):
     "Refuse step sizes below 0 or above 2, and steps that overshoot, where numbers can be looked at"
@@ -378,24 +379,24 @@ def check_steps(
 
 # %% ../../nbs/10_attention/15_delta.ipynb #a2a1c466
 def delta_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
+    q:Tensor, # Queries, (b, h, n, d)
     # Keys, (b, h, n*n_steps, d), of length one: `F.normalize(k, dim=-1)`, or see `normalize_keys`
-    k:torch.Tensor,
-    v:torch.Tensor, # Values, (b, h, n*n_steps, dv)
+    k:Tensor,
+    v:Tensor, # Values, (b, h, n*n_steps, dv)
     # Step size of each write, (b, h, n*n_steps), from 0 (keep) over 1 (replace) to 2 (turn the
     # sign)
-    beta:torch.Tensor,
+    beta:Tensor,
     *,
     # In [0, 1], (h,) or (b, h, n): what is left of the state before a position reads and writes;
     # all of it by default
-    decay:torch.Tensor=None,
+    decay:Tensor=None,
     # Writes for each query; those of one position stand side by side in `k`, `v` and `beta`
     n_steps:int=1,
     normalize_keys:bool=False, # Divide keys by their length first?
     # Key mask (b, n), True for real positions; others neither write nor decay, and their output is
     # zero
-    mask:torch.Tensor=None,
-    state:torch.Tensor=None, # What an earlier call returned
+    mask:Tensor=None,
+    state:Tensor=None, # What an earlier call returned
     chunk_size:int=32, # Positions in a chunk; the result depends on it only in its last digits
 ): # `(out, state)`: out is (b, h, n, dv); the state, in float32 at least, is (b, h, d, dv)
     """Causal linear attention by the delta rule (Schlag et al. 2021), gated with `decay` (Yang et
@@ -422,11 +423,11 @@ def delta_attention(
 
 # %% ../../nbs/10_attention/15_delta.ipynb #424bc598
 def delta_decays(
-    decay:torch.Tensor, # In [0, 1], (h,) or (b, h, n)
+    decay:Tensor, # In [0, 1], (h,) or (b, h, n)
     shape:tuple, # Of the queries, (b, h, n, d)
     dtype:torch.dtype, # In which to take the logarithm
-    mask:torch.Tensor=None, # Key mask, (b, n)
-)->torch.Tensor: # Logarithms, (b, h, n, 1), zero where the mask is False
+    mask:Tensor=None, # Key mask, (b, n)
+)->Tensor: # Logarithms, (b, h, n, 1), zero where the mask is False
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
     if tuple(decay.shape)!=((h,) if decay.ndim==1 else (b,h,n)):

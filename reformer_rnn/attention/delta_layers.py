@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_int,check_mask
 from .convolution import ShortConvolution
@@ -21,8 +21,8 @@ from .layer import AttentionLayer,register_attention,split_heads
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #ad7d4162
 class DeltaState(NamedTuple):
     "What a layer of the delta rule remembers"
-    S:torch.Tensor # What keys stand for, (b, h, d, d), at least float32
-    inputs:torch.Tensor # Last inputs of the convolution, (b, size-1, channels); None without one
+    S:Tensor # What keys stand for, (b, h, d, d), at least float32
+    inputs:Tensor # Last inputs of the convolution, (b, size-1, channels); None without one
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #4affcf0d
 class DeltaLayer(AttentionLayer):
@@ -94,8 +94,8 @@ def add_gates(self:DeltaLayer):
 
 @patch
 def decays(self:DeltaLayer,
-    x:torch.Tensor, # (b, n, d_model)
-)->torch.Tensor: # (b, h, n), in [0, 1]
+    x:Tensor, # (b, n, d_model)
+)->Tensor: # (b, h, n), in [0, 1]
     "What is left of the state at each position, in float32 at least"
     z = self.to_decay(x)
     dtype = torch.promote_types(z.dtype, torch.float32)
@@ -104,10 +104,10 @@ def decays(self:DeltaLayer,
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #234be77d
 def as_writes(
-    x:torch.Tensor, # (b, n, s*h*d)
+    x:Tensor, # (b, n, s*h*d)
     n_heads:int, # h
     n_steps:int, # s
-)->torch.Tensor: # (b, h, n*s, d)
+)->Tensor: # (b, h, n*s, d)
     "The writes of all positions one after the other"
     return split_heads(x.unflatten(-1, (n_steps,-1)).flatten(1, 2), n_heads)
 

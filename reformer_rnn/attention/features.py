@@ -9,7 +9,7 @@ __all__ = ['check_feature_map', 'squared_relu', 'dpfp', 'taylor', 'orthogonal_no
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #7e47b1be
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_int
 from ..pretrained import Pretrained
@@ -47,24 +47,24 @@ def check_feature_map(
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #0ea07de5
 def squared_relu(
-    x:torch.Tensor, # (..., d)
-)->torch.Tensor: # Non-negative, (..., d)
+    x:Tensor, # (..., d)
+)->Tensor: # Non-negative, (..., d)
     "The squares of the positive components (So et al. 2021)"
     return F.relu(x).square()
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #23a684de
 def dpfp(
-    x:torch.Tensor, # (..., d)
+    x:Tensor, # (..., d)
     nu:int=1, # How many neighbours; use `functools.partial(dpfp, nu=3)` for another number
-)->torch.Tensor: # Non-negative, (..., 2*d*nu)
+)->Tensor: # Non-negative, (..., 2*d*nu)
     "Deterministic parameter-free projection (Schlag et al. 2021, section 5.3)"
     r = torch.cat([F.relu(x),F.relu(-x)], -1)
     return torch.cat([r*r.roll(-j, -1) for j in range(1, nu+1)], -1)
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #9eb57e7f
 def taylor(
-    x:torch.Tensor, # (..., d) with a small d
-)->torch.Tensor: # (..., 1+d+d(d+1)/2)
+    x:Tensor, # (..., d) with a small d
+)->Tensor: # (..., 1+d+d(d+1)/2)
     "Features whose product is 1+s+s²/2 with s = q·k/sqrt(d) (Arora et al. 2024)"
     d = x.shape[-1]
     y = x*d**-.25
@@ -80,7 +80,7 @@ def orthogonal_normals(
     m:int, # Vectors for each head
     d:int, # Their width
     generator:torch.Generator=None, # For the random numbers, on the CPU
-)->torch.Tensor: # (h, m, d)
+)->Tensor: # (h, m, d)
     "Random vectors, each of them standard normal, orthogonal to each other in blocks of `d`"
     Q,R = torch.linalg.qr(torch.randn(n_heads, -(-m//d), d, d, generator=generator,
                                       dtype=torch.float64))
@@ -92,9 +92,9 @@ def orthogonal_normals(
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #fa671c91
 def project_heads(
-    x:torch.Tensor, # (b, h, n, d)
-    weight:torch.Tensor, # A matrix for each head, (h, c, d), or one for all, (1, c, d)
-)->torch.Tensor: # (b, h, n, c)
+    x:Tensor, # (b, h, n, d)
+    weight:Tensor, # A matrix for each head, (h, c, d), or one for all, (1, c, d)
+)->Tensor: # (b, h, n, c)
     "Multiply each head with its own matrix, in the type of `x`"
     if x.shape[-1]!=weight.shape[-1] or len(weight) not in (1,x.shape[-3]):
         raise ValueError(f'input of shape {tuple(x.shape)} for a feature map with '
@@ -138,7 +138,7 @@ class Favor(Pretrained):
 class LearnedMap(Pretrained):
     "Base of learned maps: a matrix and a bias for each head"
     def __init__(self,
-        weight:torch.Tensor, # Initial matrices, (h, c, d)
+        weight:Tensor, # Initial matrices, (h, c, d)
     ):
         super().__init__()
         self.weight = nn.Parameter(weight)

@@ -7,13 +7,14 @@ __all__ = ['fla_refusal', 'fla_linear_attention']
 
 # %% ../../nbs/10_attention/10_fla.ipynb #6a3fbb2e
 import torch
+from torch import Tensor
 
 from .linear import LinearState,linear_backends
 
 # %% ../../nbs/10_attention/10_fla.ipynb #6a4a03e5
 def fla_refusal(
-    q:torch.Tensor, # Queries, (b, h, n, c)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    q:Tensor, # Queries, (b, h, n, c)
+    v:Tensor, # Values, (b, h, n, dv)
 )->str: # The reason; empty if it can be used
     "Why flash-linear-attention cannot compute attention for these tensors"
     if not q.is_cuda: return f'the tensors are on {q.device.type}, its kernels need a CUDA device'
@@ -28,9 +29,9 @@ def fla_refusal(
 
 # %% ../../nbs/10_attention/10_fla.ipynb #b202c908
 def fla_linear_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
     state:LinearState=None, # Sums over what came before
     chunk_size:int=32, # Not used: the kernels have chunks of their own
     feature_map=lambda x: x, # Applied to queries and keys

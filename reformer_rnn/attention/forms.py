@@ -10,6 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -53,7 +54,7 @@ def multiplications(
 
 def nbytes(tree)->int:
     "Size of all tensors of a tree"
-    return sum(prod(x.shape)*x.itemsize for x in tree_leaves(tree) if isinstance(x, torch.Tensor))
+    return sum(prod(x.shape)*x.itemsize for x in tree_leaves(tree) if isinstance(x, Tensor))
 
 # %% ../../nbs/10_attention/20_forms.ipynb #51fcd70c
 def count_work(

@@ -11,7 +11,7 @@ __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'register_attention
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 from torch.nn.attention import SDPBackend,sdpa_kernel
 
 from ..core import (
@@ -20,15 +20,15 @@ from ..pretrained import Pretrained
 
 # %% ../../nbs/10_attention/00_layer.ipynb #58c9af95
 def split_heads(
-    x:torch.Tensor, # (b, n, h*d)
+    x:Tensor, # (b, n, h*d)
     n_heads:int, # h
-)->torch.Tensor: # (b, h, n, d), a view
+)->Tensor: # (b, h, n, d), a view
     "Cut the last axis into heads"
     return x.unflatten(-1, (n_heads,-1)).transpose(1,2)
 
 def merge_heads(
-    x:torch.Tensor, # (b, h, n, d)
-)->torch.Tensor: # (b, n, h*d)
+    x:Tensor, # (b, h, n, d)
+)->Tensor: # (b, n, h*d)
     "Put the heads side by side again, the inverse of `split_heads`"
     return x.transpose(1,2).flatten(-2)
 
@@ -182,9 +182,9 @@ def read(self:AttentionLayer, q, state):
 
 # %% ../../nbs/10_attention/00_layer.ipynb #dade3991
 def real_context(
-    context:torch.Tensor, # (b, m, d_model)
-    mask:torch.Tensor=None, # Key mask (b, m)
-)->torch.Tensor: # With zeros at padding
+    context:Tensor, # (b, m, d_model)
+    mask:Tensor=None, # Key mask (b, m)
+)->Tensor: # With zeros at padding
     "What `prepare` may read; `ValueError` for a mask that is not a key mask of the context"
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=context.shape[:2]):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
@@ -194,13 +194,13 @@ def real_context(
 # %% ../../nbs/10_attention/00_layer.ipynb #eace950b
 @patch
 def forward(self:AttentionLayer,
-    x:torch.Tensor, # Input, (b, n, d_model)
+    x:Tensor, # Input, (b, n, d_model)
     state=None, # What an earlier call returned; None at the start of a sequence
     # Attend to this instead of `x`, (b, m, d_model); layers with causal=False only
-    context:torch.Tensor=None,
+    context:Tensor=None,
     # Boolean, True where attending is allowed: a key mask of `x` or of the context; for `x` also
     # what the method allows
-    mask:torch.Tensor=None,
+    mask:Tensor=None,
 # `(y, state)`: y is (b, n, d_model); the state is None for a layer that is neither causal nor reads
 # a context
 ):
@@ -223,11 +223,11 @@ def forward(self:AttentionLayer,
 
 # %% ../../nbs/10_attention/00_layer.ipynb #18b85623
 def sdpa(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    v:torch.Tensor, # Values, (b, h, m, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, dv)
     **kwargs, # `attn_mask`, `is_causal`, `scale`
-)->torch.Tensor: # (b, h, n, dv)
+)->Tensor: # (b, h, n, dv)
     "PyTorch's `scaled_dot_product_attention`, by its plain kernel inside a transform"
     if not ordinary_only(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
     if not in_transform(): # in a graph, where a converter may choose another layout of the result
@@ -311,7 +311,7 @@ def convert_attention(
 # %% ../../nbs/10_attention/00_layer.ipynb #65236d28
 def run_segments(
     step, # `(x, state) -> (y, state)`
-    x:torch.Tensor, # (b, n, ...)
+    x:Tensor, # (b, n, ...)
     lengths, # Lengths of the segments, which sum to n
     state=None, # State to start from
 ): # `(y, state)` as one call on the whole of `x` would return
@@ -325,7 +325,7 @@ def run_segments(
 # %% ../../nbs/10_attention/00_layer.ipynb #570008f1
 def check_recurrent(
     step, # `(x, state) -> (y, state)`, deterministic
-    x:torch.Tensor, # (b, n, ...) with n of at least 4; in float64 if the bound is to mean anything
+    x:Tensor, # (b, n, ...) with n of at least 4; in float64 if the bound is to mean anything
     tol:float=1e-10, # Largest difference allowed
 ):
     "Assert whole = segments = tokens, causality by gradient, and independence of rows"
@@ -342,7 +342,7 @@ def check_recurrent(
 # %% ../../nbs/10_attention/00_layer.ipynb #930adb0b
 def check_causal(
     step, # `(x, state) -> (y, state)`
-    x:torch.Tensor, # (b, n, d), floating point
+    x:Tensor, # (b, n, d), floating point
 ):
     """Assert that no output has a gradient with respect to a later input, and that the present
     input counts"""

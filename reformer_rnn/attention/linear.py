@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from ..core import (
     cast_state,check_choice,check_int,check_mask,check_qkv,count_pieces,hide_padding,open_size,
@@ -25,8 +26,8 @@ from .layer import QKVAttention,real_context,register_attention
 
 # %% ../../nbs/10_attention/02_linear.ipynb #62f2a83c
 def elu1(
-    x:torch.Tensor, # Any shape
-)->torch.Tensor: # Positive, same shape
+    x:Tensor, # Any shape
+)->Tensor: # Positive, same shape
     "elu(x)+1 (Katharopoulos et al. 2020, equation 7), accurate for very negative `x`"
     return F.relu(x) + x.clamp(max=0).exp()
 
@@ -56,15 +57,15 @@ def get_feature_map(
 # %% ../../nbs/10_attention/02_linear.ipynb #767e1ee3
 class LinearState(NamedTuple):
     "What linear attention remembers; at least float32"
-    S:torch.Tensor # Sum of φ(k) vᵀ, (b, h, c, dv)
-    z:torch.Tensor # Sum of φ(k), (b, h, c)
+    S:Tensor # Sum of φ(k) vᵀ, (b, h, c, dv)
+    z:Tensor # Sum of φ(k), (b, h, c)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #f88318c5
 def attend_chunks(
-    Q:torch.Tensor, # Mapped queries in chunks, (b*h, chunks, C, c)
-    K:torch.Tensor, # Mapped keys in chunks
-    V:torch.Tensor, # Values and ones in chunks, (b*h, chunks, C, dv+1)
-    S:torch.Tensor, # State before the first chunk, (b*h, c, dv+1)
+    Q:Tensor, # Mapped queries in chunks, (b*h, chunks, C, c)
+    K:Tensor, # Mapped keys in chunks
+    V:Tensor, # Values and ones in chunks, (b*h, chunks, C, dv+1)
+    S:Tensor, # State before the first chunk, (b*h, c, dv+1)
 # `(numden, S)`: numerators and, in the last column, denominators, shaped like V; the state after
 # the last chunk
 ):
@@ -73,9 +74,9 @@ def attend_chunks(
     return (Q @ K.mT).tril() @ V + Q @ states[:,:-1], states[:,-1]
 
 def into_chunks(
-    x:torch.Tensor, # (b, n, d)
+    x:Tensor, # (b, n, d)
     C:int, # Positions in a chunk
-)->torch.Tensor: # (b, ceil(n/C), C, d), zeros at the end
+)->Tensor: # (b, ceil(n/C), C, d), zeros at the end
     "Cut positions into chunks"
     n = x.shape[1]
     chunks = count_pieces(n, C)
@@ -95,7 +96,7 @@ class Buffers(dict):
 
 # %% ../../nbs/10_attention/02_linear.ipynb #4855d593
 def tile_slices(
-    q:torch.Tensor, # (b, h, n, d)
+    q:Tensor, # (b, h, n, d)
     C:int, # Positions in a chunk
 ): # `(groups, parts)`: slices of the batch, and slices of the positions
     """Cut a batch into tiles: whole chunks, then the rest; much larger ones on a GPU, where each
@@ -112,11 +113,11 @@ def tile_slices(
 
 # %% ../../nbs/10_attention/02_linear.ipynb #9e3750cc
 def cut_tile(
-    x:torch.Tensor, # (b, h, n, d)
+    x:Tensor, # (b, h, n, d)
     rows:slice, # Of the batch
     part:slice, # Of the positions
     C:int, # Positions in a chunk
-)->torch.Tensor: # A view, (chunks, sequences, h, C, d)
+)->Tensor: # A view, (chunks, sequences, h, C, d)
     "The tile of `x`"
     x = x[rows,:,part]
     return x.unflatten(2, (-1,min(C, x.shape[2]))).permute(2,0,1,3,4)
@@ -182,7 +183,7 @@ class _CausalLinear(torch.autograd.Function):
                 if len(o)>1 or start is not None: numden.baddbmm_(Q, sums[:-1].flatten(0, 1))
                 numden = numden.view(*o.shape[:-1], dv+1)
                 seen = cut_tile(positive, rows, part, C) if isinstance(positive,
-                                                                       torch.Tensor) else positive
+                                                                       Tensor) else positive
                 check_denominators(numden[...,dv:], seen)
                 d.copy_(numden[...,dv:]).masked_fill_(d==0, 1.) # nothing to attend: output zero
                 torch.div(numden[...,:dv], d, out=o)
@@ -270,9 +271,9 @@ def attend_plainly(q, k, v, S, C, phi, positive=None):
 def _identity(x): return x
 
 def chunked_linear_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
     state:LinearState=None, # Sums over what came before
     # Positions C in a chunk; a sequence of no more than two chunks is a single one
     chunk_size:int=32,
@@ -296,7 +297,7 @@ linear_backends = {'torch': chunked_linear_attention}
 
 # %% ../../nbs/10_attention/02_linear.ipynb #01cab60c
 def check_denominators(
-    den:torch.Tensor, # Sums of φ(q)·φ(k), (..., 1)
+    den:Tensor, # Sums of φ(q)·φ(k), (..., 1)
     # Where they are sums of positive numbers: True, or booleans that broadcast; None for nowhere
     positive=None,
 )->bool: # Could the numbers be looked at?
@@ -306,7 +307,7 @@ def check_denominators(
     # smaller products are rounded; what gradients divide by has room above them
     least = 1e4*torch.finfo(den.dtype).tiny
     bad = den<(least if positive is True else 0)
-    if isinstance(positive, torch.Tensor): bad = bad | ((den<least) & positive)
+    if isinstance(positive, Tensor): bad = bad | ((den<least) & positive)
     if bad.any(): _refuse_denominators(den[bad].min().item(), den.dtype)
     return True
 
@@ -324,7 +325,7 @@ def _refuse_denominators(value, dtype):
 # %% ../../nbs/10_attention/02_linear.ipynb #70ae8739
 def seen_so_far(
     feature_map, # A callable
-    mask:torch.Tensor=None, # Key mask, (b, 1, 1, n)
+    mask:Tensor=None, # Key mask, (b, 1, 1, n)
     state:LinearState=None, # Sums over what came before
 ): # What `check_denominators` takes: booleans (b, 1 or h, n, 1), True, or None
     "Where the sum of a positive feature map cannot be zero"
@@ -341,18 +342,18 @@ def safe_divide(num, den, positive=None):
     return num / torch.where(den>0, den, 1.)
 
 def read_sums(
-    fq:torch.Tensor, # Mapped queries, (b, h, n, c)
+    fq:Tensor, # Mapped queries, (b, h, n, c)
     state:LinearState, # What they all read
     positive=None, # As for `check_denominators`
-)->torch.Tensor: # (b, h, n, dv)
+)->Tensor: # (b, h, n, dv)
     "The quotient of the maths above, for queries that see one and the same state"
     return safe_divide(fq @ state.S, fq @ state.z.unsqueeze(-1), positive)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #82e8528b
 def linear_step(
-    fq:torch.Tensor, # Mapped query, (b, h, 1, c)
-    fk:torch.Tensor, # Mapped key, (b, h, 1, c)
-    v:torch.Tensor, # Value, (b, h, 1, dv)
+    fq:Tensor, # Mapped query, (b, h, 1, c)
+    fk:Tensor, # Mapped key, (b, h, 1, c)
+    v:Tensor, # Value, (b, h, 1, dv)
     state:LinearState=None, # Sums over what came before
     positive=None, # As for `check_denominators`
 ): # `(out, state)`
@@ -366,9 +367,9 @@ def linear_step(
 
 # %% ../../nbs/10_attention/02_linear.ipynb #5a1d8c4f
 def map_features(
-    x:torch.Tensor, # Queries or keys, (b, h, n, d)
+    x:Tensor, # Queries or keys, (b, h, n, d)
     feature_map, # Name in `feature_maps`, or a function to non-negative features
-)->torch.Tensor: # (b, h, n, c)
+)->Tensor: # (b, h, n, c)
     """Features of `x`, in float32 at least; `ValueError` for a map that changes more than the
     width, or makes numbers that are not finite"""
     x = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -385,10 +386,10 @@ def map_features(
 
 # %% ../../nbs/10_attention/02_linear.ipynb #9765d4fd
 def map_keys(
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    v:torch.Tensor, # Values, (b, h, m, dv)
+    k:Tensor, # Keys, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, dv)
     feature_map, # Name in `feature_maps`, or a function to non-negative features
-    mask:torch.Tensor=None, # Key mask, broadcastable to (b, h, 1, m)
+    mask:Tensor=None, # Key mask, broadcastable to (b, h, 1, m)
 ): # `(fk, v)` in float32 at least
     """Features of the keys, and the values, both zero where the mask is False, so that no sum sees
     them"""
@@ -400,11 +401,11 @@ def map_keys(
 
 # %% ../../nbs/10_attention/02_linear.ipynb #c69b5f96
 def sum_context(
-    k:torch.Tensor, # Keys of a context, (b, h, m, d)
-    v:torch.Tensor, # Values, (b, h, m, dv)
+    k:Tensor, # Keys of a context, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, dv)
     *,
     feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
-    mask:torch.Tensor=None, # Key mask (b, m)
+    mask:Tensor=None, # Key mask (b, m)
 )->LinearState:
     "All that linear attention needs of a context"
     check_qkv(k, k, v)
@@ -424,11 +425,11 @@ def check_sums(state, seen):
 
 # %% ../../nbs/10_attention/02_linear.ipynb #4c2f57eb
 def read_context(
-    q:torch.Tensor, # Queries, (b, h, n, d)
+    q:Tensor, # Queries, (b, h, n, d)
     state:LinearState, # From `sum_context`, with the same feature map
     *,
     feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
-)->torch.Tensor: # (b, h, n, dv), zero where the context is empty
+)->Tensor: # (b, h, n, dv), zero where the context is empty
     "Linear attention from queries to a context"
     if state.S.shape[:2]!=q.shape[:2]:
         raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the queries have '
@@ -449,13 +450,13 @@ def check_width(state, f):
 
 # %% ../../nbs/10_attention/02_linear.ipynb #449496a5
 def linear_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d); as many as queries if causal
-    v:torch.Tensor, # Values, (b, h, m, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d); as many as queries if causal
+    v:Tensor, # Values, (b, h, m, dv)
     *,
     causal:bool=False, # Hide later positions?
     feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
-    mask:torch.Tensor=None, # Key mask (b, m), True for real keys; no other mask factorises
+    mask:Tensor=None, # Key mask (b, m), True for real keys; no other mask factorises
     state:LinearState=None, # Sums over what came before; needs causal=True
     chunk_size:int=32, # Positions in a chunk; the result depends on it only in its last digits
     # What computes the causal form: 'torch', or 'fla' for the GPU kernels of another package
@@ -497,8 +498,8 @@ def linear_attention(
 # %% ../../nbs/10_attention/02_linear.ipynb #62a06a80
 def check_state(
     state:LinearState, # What the caller gave
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    k:Tensor, # Keys, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
     causal:bool, # Is the call causal?
 ):
     "Refuse a state that does not belong to this batch, or would lose what it sums"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from ..core import (
     cast_state,check_int,check_mask,check_qkv,count_pieces,hide_padding,ordinary_only)
@@ -31,15 +32,15 @@ def window_distances(
 # %% ../../nbs/10_attention/04_local.ipynb #fec01370
 class LocalState(NamedTuple):
     "What local attention remembers: as many past positions as the window reaches back, always"
-    k:torch.Tensor # Keys, (b, h, r, d)
-    v:torch.Tensor # Values, (b, h, r, dv)
+    k:Tensor # Keys, (b, h, r, d)
+    v:Tensor # Values, (b, h, r, dv)
     # (b, r), False for padding and for what lies before the beginning; None while everything is
     # real
-    real:torch.Tensor=None
+    real:Tensor=None
 
 def empty_local_state(
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    k:Tensor, # Keys, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
     reach:int, # Number r of positions to remember
 )->LocalState:
     "The state before the first position"
@@ -49,10 +50,10 @@ def empty_local_state(
 
 # %% ../../nbs/10_attention/04_local.ipynb #14fb0f8b
 def into_tiles(
-    x:torch.Tensor, # (b, h, positions, d), positions a multiple of T
+    x:Tensor, # (b, h, positions, d), positions a multiple of T
     size:int, # Positions T in a tile
     pieces:int=1, # How many neighbouring tiles to join
-)->torch.Tensor: # (b*tiles, h, pieces*T, d): each tile joined with those that follow
+)->Tensor: # (b*tiles, h, pieces*T, d): each tile joined with those that follow
     "Cut positions into tiles, and join each with its neighbours"
     tiles = x.unflatten(2, (-1,size)).transpose(1, 2)
     n = tiles.shape[1]-pieces+1
@@ -60,9 +61,9 @@ def into_tiles(
 
 # %% ../../nbs/10_attention/04_local.ipynb #b3c18cae
 def toeplitz(
-    u:torch.Tensor, # (h, rows+cols-1)
+    u:Tensor, # (h, rows+cols-1)
     rows:int, # Number of rows
-)->torch.Tensor: # (h, rows, cols), with entry (a, c) equal to u[:, rows-1-a+c]
+)->Tensor: # (h, rows, cols), with entry (a, c) equal to u[:, rows-1-a+c]
     "Matrices whose rows are one vector, shifted by one place from row to row"
     u = F.pad(u, (0,1))
     h,L = u.shape
@@ -71,12 +72,12 @@ def toeplitz(
 
 # %% ../../nbs/10_attention/04_local.ipynb #8a4b9c83
 def tile_bias(
-    bias:torch.Tensor, # One number for every head and distance first, ..., last: (h, last-first+1)
+    bias:Tensor, # One number for every head and distance first, ..., last: (h, last-first+1)
     first:int, # Smallest distance
     rows:int, # Queries in a tile
     before:int, # Keys in front of the tile's own
     cols:int, # Keys in all
-)->torch.Tensor: # (h, rows, cols)
+)->Tensor: # (h, rows, cols)
     """The bias of a tile, with zeros outside the window; entry (a, c) belongs to the distance
     a+before-c"""
     last = first+bias.shape[1]-1
@@ -86,14 +87,14 @@ def tile_bias(
 
 # %% ../../nbs/10_attention/04_local.ipynb #59f9f7e6
 def local_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
     *,
     window:int, # W: how many keys a causal position sees
     # Added to the scores by distance, (h, number of distances), in the order of `window_distances`
-    bias:torch.Tensor=None,
-    mask:torch.Tensor=None, # Key mask (b, n), True for real positions
+    bias:Tensor=None,
+    mask:Tensor=None, # Key mask (b, n), True for real positions
     scale:float=None, # Factor of q·k; default 1/sqrt(d)
     causal:bool=True, # Only the past? Otherwise the window reaches as far to the right
     include_self:bool=True, # Does a position see itself? If not, a causal one sees W earlier ones

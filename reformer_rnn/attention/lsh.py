@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from fastcore.basics import patch
 from torch.overrides import handle_torch_function,has_torch_function
 from torch.utils.weak import WeakIdKeyDictionary
@@ -50,7 +51,7 @@ def draw_rotations(
     # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
     generator:torch.Generator=None,
     **kwargs, # `device`, `dtype`
-)->torch.Tensor: # (R, h, d, B/2), or half the sum of the factors in place of B/2
+)->Tensor: # (R, h, d, B/2), or half the sum of the factors in place of B/2
     "Draw the random directions of every round and head"
     return torch.randn(check_int('n_hashes', n_hashes), n_heads, d_head,
                        sum(bucket_factors(n_buckets))//2, generator=generator, **kwargs)
@@ -58,10 +59,10 @@ def draw_rotations(
 # %% ../../nbs/10_attention/03_lsh.ipynb #21592c76
 @torch.no_grad()
 def hash_buckets(
-    x:torch.Tensor, # Vectors to hash, (b, h, n, d)
-    rotations:torch.Tensor, # (R, h, d, columns)
+    x:Tensor, # Vectors to hash, (b, h, n, d)
+    rotations:Tensor, # (R, h, d, columns)
     n_buckets=None, # Tuple of factors whose halves sum to the columns; default one factor
-)->torch.Tensor: # Bucket numbers, (b, h, R, n)
+)->Tensor: # Bucket numbers, (b, h, R, n)
     "Hash by the nearest of the random directions and their opposites"
     factors = bucket_factors(2*rotations.shape[-1] if n_buckets is None else n_buckets)
     columns = rotations.to(x.dtype).permute(1,2,0,3).flatten(2) # all rounds in one product
@@ -77,25 +78,25 @@ def hash_buckets(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #b5433b32
 def band_pairs(
-    same:torch.Tensor, # Is earlier key j in the bucket of query i? (..., n, keys), later keys False
+    same:Tensor, # Is earlier key j in the bucket of query i? (..., n, keys), later keys False
     bucket_size:int, # w
-)->torch.Tensor: # Boolean, same shape
+)->Tensor: # Boolean, same shape
     "Of the keys marked in each row, the last `bucket_size`-1"
     return same & (same.flip(-1).cumsum(-1).flip(-1)<bucket_size)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #c0baa480
 class SortedRounds(NamedTuple):
     "The sorted order of every round, each tensor (b, h, R, n)"
-    order:torch.Tensor # Position at every place
-    place:torch.Tensor # Place of every position
-    middle:torch.Tensor # Middle of the range of places that a position sees
-    reach:torch.Tensor # Half the length of that range
+    order:Tensor # Position at every place
+    place:Tensor # Place of every position
+    middle:Tensor # Middle of the range of places that a position sees
+    reach:Tensor # Half the length of that range
 
 def as_sorted(
-    order:torch.Tensor, # Position at every place, (b, h, R, n)
-    place:torch.Tensor, # Place of every position, (b, h, R, n)
-    first:torch.Tensor, # First place that a position sees, one number per query
-    last:torch.Tensor, # The place after the last one that it sees
+    order:Tensor, # Position at every place, (b, h, R, n)
+    place:Tensor, # Place of every position, (b, h, R, n)
+    first:Tensor, # First place that a position sees, one number per query
+    last:Tensor, # The place after the last one that it sees
 )->SortedRounds:
     """Write ranges of places as middle and reach, exact in float32 below 2^23 places; `ValueError`
     for longer sequences"""
@@ -108,8 +109,8 @@ _PADDING = 2**31 # a bucket after all others
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #4ddb152e
 def sort_positions(
-    buckets:torch.Tensor, # (b, h, R, n)
-    real:torch.Tensor, # Which positions are not padding, (b, n)
+    buckets:Tensor, # (b, h, R, n)
+    real:Tensor, # Which positions are not padding, (b, n)
 # `(order, place, begin, end)`, each (b, h, R, n); a position's bucket takes the places [begin, end)
 ):
     "Sort positions by bucket, and within a bucket by position, padding last"
@@ -123,8 +124,8 @@ def sort_positions(
 # %% ../../nbs/10_attention/03_lsh.ipynb #201c8094
 @torch.no_grad()
 def sort_rounds(
-    buckets:torch.Tensor, # (b, h, R, n)
-    real:torch.Tensor, # Which positions are not padding, (b, n)
+    buckets:Tensor, # (b, h, R, n)
+    real:Tensor, # Which positions are not padding, (b, n)
     bucket_size:int, # w
     window:str, # 'band' or 'chunk'
     causal:bool, # Hide later positions?
@@ -297,19 +298,19 @@ class _HashedAttention(torch.autograd.Function):
 # %% ../../nbs/10_attention/03_lsh.ipynb #81065fbd
 class LSHState(NamedTuple):
     "What hashed attention remembers"
-    k:torch.Tensor # Unit keys, (b, h, keys, d)
-    v:torch.Tensor # Values, (b, h, keys, dv)
+    k:Tensor # Unit keys, (b, h, keys, d)
+    v:Tensor # Values, (b, h, keys, dv)
     # Bucket of every key in every round, (b, h, R, keys); None asks to hash the keys again
-    buckets:torch.Tensor
-    real:torch.Tensor # False for padding, (b, keys)
+    buckets:Tensor
+    real:Tensor # False for padding, (b, keys)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #30af6530
 def lsh_step(
-    q:torch.Tensor, # One query, (b, h, 1, d)
+    q:Tensor, # One query, (b, h, 1, d)
     state:LSHState, # Everything seen, the query's own key being the last
     bucket_size:int, # w
     scale:float, # Factor of q·k
-)->torch.Tensor: # (b, h, 1, dv)
+)->Tensor: # (b, h, 1, dv)
     "Attention of one query by the band rule"
     k,v,buckets,real = state
     mine,before = buckets[...,-1:],buckets[...,:-1]
@@ -324,14 +325,14 @@ _REPEAT = 8 # a position looked up costs about as much as so many in the paralle
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #b1439a21
 def attend_table(
-    q:torch.Tensor, # New queries, (b, h, n, d)
+    q:Tensor, # New queries, (b, h, n, d)
     before:LSHState, # What came before
     now:LSHState, # The same, and the new positions
-    mask:torch.Tensor, # (b, n), False for padding; None if all that is new is real
+    mask:Tensor, # (b, n), False for padding; None if all that is new is real
     n_buckets:int, # Buckets of a round
     bucket_size:int, # w
     scale:float, # Factor of q·k
-)->torch.Tensor: # (b, h, n, dv); None where another form is better
+)->Tensor: # (b, h, n, dv); None where another form is better
     "Attention of new positions by the table of the last places"
     if has_torch_function((q,)): # for function modes, this is one call
         return handle_torch_function(attend_table, (q,), q, before, now, mask, n_buckets,
@@ -389,7 +390,7 @@ def forget_unreachable(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3eb34845
 def bucket_tiles(
-    buckets:torch.Tensor, # Buckets of the queries in one round, (b, h, n)
+    buckets:Tensor, # Buckets of the queries in one round, (b, h, n)
     n_buckets:int, # Number of buckets
     t:int, # Queries in a tile
 # `(slot, bucket)`: where each query stands, (b, h, n), in tiles of t slots; and the bucket of every
@@ -428,13 +429,13 @@ def _hide_outside(s, seen, r, places, source, keys):
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #89001193
 def attend_context(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    buckets:torch.Tensor, # Their buckets, (b, h, R, n)
+    q:Tensor, # Queries, (b, h, n, d)
+    buckets:Tensor, # Their buckets, (b, h, R, n)
     state, # `LSHState` of the context
     n_buckets:int, # Number of buckets of a round
     bucket_size:int, # w: keys of its bucket that a query sees in every round
     scale:float, # Factor of q·k
-)->torch.Tensor: # (b, h, n, dv), zero where no round shows anything
+)->Tensor: # (b, h, n, dv), zero where no round shows anything
     "Attention to the last w keys of the query's bucket, exact over the union of all rounds"
     n = q.shape[2]
     w = min(bucket_size, state.k.shape[2])
@@ -466,8 +467,8 @@ def attend_context(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #6946e72e
 def lsh_attention(
-    qk:torch.Tensor, # Queries, and keys before normalisation, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    qk:Tensor, # Queries, and keys before normalisation, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
     *,
     n_hashes:int=4, # Rounds of hashing; more rounds find more and cost more
     # w: a position sees at most the last w-1 keys of its bucket in every round ('band')
@@ -476,17 +477,17 @@ def lsh_attention(
     # bucket fills half of w
     n_buckets=None,
     causal:bool=False, # Hide later positions?
-    mask:torch.Tensor=None, # Key mask (b, n), True for real positions; padding takes no place
+    mask:Tensor=None, # Key mask (b, n), True for real positions; padding takes no place
     # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
     scale:float=None,
     # 'band' (default if causal), or the paper's 'chunk' (default if not); None for a context
     window:str=None,
     # From `draw_rotations` with the same `n_buckets`; then `n_hashes` and `generator` are not used
-    rotations:torch.Tensor=None,
+    rotations:Tensor=None,
     generator:torch.Generator=None, # Source of the rotations; None for PyTorch's own
     # Keys of a context before normalisation, (b, h, keys, d), whose values are `v` and whose mask
     # is `mask`; needs causal=False
-    k:torch.Tensor=None,
+    k:Tensor=None,
     # Positions seen before; needs causal=True, the band, and the same `rotations`
     state:LSHState=None,
 # `(out, state)`: out is (b, h, n, dv), zero at padding; state is None unless causal with the band,
@@ -524,7 +525,7 @@ def lsh_attention(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3484d74e
 def attend_self(
-    qk:torch.Tensor, # Queries, (b, h, n, d)
+    qk:Tensor, # Queries, (b, h, n, d)
     state:LSHState, # What came before, and the new positions
     bucket_size:int, # w
     window:str, # 'band' or 'chunk'
@@ -557,13 +558,13 @@ def attend_densely(q, k, v, rounds, scale):
     return sdpa(q, k, v, attn_mask=seen | (itself & ~seen.any(-1, keepdim=True)), scale=scale)
 
 def read_hashed(
-    q:torch.Tensor, # Queries, (b, h, n, d)
+    q:Tensor, # Queries, (b, h, n, d)
     state:LSHState, # The context; without buckets its keys are hashed now
-    rotations:torch.Tensor, # From `draw_rotations`
+    rotations:Tensor, # From `draw_rotations`
     factors:tuple, # Bucket counts, from `bucket_factors`
     bucket_size:int, # w
     scale:float, # Factor of q·k
-)->torch.Tensor: # (b, h, n, dv)
+)->Tensor: # (b, h, n, dv)
     "Hash queries, and attend to the keys of a context in their buckets"
     state = cast_state(state, q.dtype)
     if state.buckets is None:
@@ -694,7 +695,7 @@ def derived(self:LSHAttention):
     return dict(rotations=self.draw(generator=generator, device='cpu', dtype=torch.float32))
 
 @patch
-def draw(self:LSHAttention, **kwargs)->torch.Tensor:
+def draw(self:LSHAttention, **kwargs)->Tensor:
     "New rotations for all rounds and heads"
     return draw_rotations(self.n_hashes, self.n_heads, self.d_head, self.n_buckets, **kwargs)
 
@@ -713,7 +714,7 @@ def attend(self:LSHAttention, qk, v, state, mask):
     return out,state
 
 @patch
-def current_rotations(self:LSHAttention, x)->torch.Tensor:
+def current_rotations(self:LSHAttention, x)->Tensor:
     "New rotations in training, and always the same in evaluation"
     return self.draw(device=x.device, dtype=x.dtype) if self.training else self.rotations
 

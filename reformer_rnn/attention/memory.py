@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,check_qkv,discrete_choice
 from .layer import AttentionLayer,register_attention
@@ -22,13 +22,13 @@ from .sliding import (SlidingAttention,attend_scaled,check_block_end,
 
 # %% ../../nbs/10_attention/14_memory.ipynb #656370a1
 def nearest_keys(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, M, d)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, M, d)
     k_neighbours:int, # How many to find
     # The best of each class of places modulo `k_neighbours`, instead of the best of all?
     approximate:bool=False,
-    mask:torch.Tensor=None, # (b, M), False where there is nothing; such places come last
-)->torch.Tensor: # Places, (b, h, n, k_neighbours)
+    mask:Tensor=None, # (b, M), False where there is nothing; such places come last
+)->Tensor: # Places, (b, h, n, k_neighbours)
     "The places of the keys that have the largest products with each query"
     with torch.no_grad():
         scores = q @ k.mT
@@ -39,17 +39,17 @@ def nearest_keys(
 
 # %% ../../nbs/10_attention/14_memory.ipynb #8e7b92c4
 def knn_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys of the store, (b, h, M, d)
-    v:torch.Tensor, # Values of the store, (b, h, M, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys of the store, (b, h, M, d)
+    v:Tensor, # Values of the store, (b, h, M, dv)
     *,
     k_neighbours:int=32, # How many keys each query reads
     # Find them by the search of the authors' code? M must then be a multiple of `k_neighbours`
     approximate:bool=False,
-    mask:torch.Tensor=None, # (b, M), False at empty places
+    mask:Tensor=None, # (b, M), False at empty places
     empty:str='zeros', # Are empty places that were found 'zeros', or 'masked'?
     scale=None, # Factor of q·k, a number or one for each head (h,); default 1/sqrt(d)
-)->torch.Tensor: # (b, h, n, dv); gradients go to `q`, and to the `k` and `v` that were found
+)->Tensor: # (b, h, n, dv); gradients go to `q`, and to the `k` and `v` that were found
     "Softmax attention to the nearest keys"
     check_knn(q, k, v, k_neighbours, approximate, mask)
     check_choice('empty', empty, ('zeros','masked'))
@@ -86,15 +86,15 @@ def check_knn(q, k, v, k_neighbours, approximate, mask):
 # %% ../../nbs/10_attention/14_memory.ipynb #c62dba92
 class Store(NamedTuple):
     "Keys and values of the last M positions, in a circle"
-    k:torch.Tensor # (b, h, M, d)
-    v:torch.Tensor # (b, h, M, dv)
-    real:torch.Tensor # (b, M), False at places that are empty, or hold padding
+    k:Tensor # (b, h, M, d)
+    v:Tensor # (b, h, M, dv)
+    real:Tensor # (b, M), False at places that are empty, or hold padding
     # (b,) number of positions written so far; the next one goes to this number modulo M
-    written:torch.Tensor
+    written:Tensor
 
 def empty_store(
-    k:torch.Tensor, # Keys that say of what kind the store is, (b, h, any, d)
-    v:torch.Tensor, # Values, (b, h, any, dv)
+    k:Tensor, # Keys that say of what kind the store is, (b, h, any, d)
+    v:Tensor, # Values, (b, h, any, dv)
     size:int, # M
 )->Store:
     "A store with nothing in it"
@@ -105,9 +105,9 @@ def empty_store(
 # %% ../../nbs/10_attention/14_memory.ipynb #c25cff34
 def write_store(
     store:Store, # What there is
-    k:torch.Tensor, # Keys to write, (b, h, n, d) with n of at most M
-    v:torch.Tensor, # Their values
-    real:torch.Tensor=None, # (b, n), False at padding; None if there is none
+    k:Tensor, # Keys to write, (b, h, n, d) with n of at most M
+    v:Tensor, # Their values
+    real:Tensor=None, # (b, n), False at padding; None if there is none
 )->Store:
     "The store after writing; what does not fit any more is overwritten, the oldest first"
     n,M = k.shape[2],store.k.shape[2]
@@ -123,11 +123,11 @@ def write_store(
 # %% ../../nbs/10_attention/14_memory.ipynb #21166fb5
 class MemoryState(NamedTuple):
     "What memorizing attention remembers, after r positions of an incomplete block"
-    k:torch.Tensor # Keys of the block before and of the present one, (b, h, W+r, d)
-    v:torch.Tensor # Values, (b, h, W+r, d)
+    k:Tensor # Keys of the block before and of the present one, (b, h, W+r, d)
+    v:Tensor # Values, (b, h, W+r, d)
     # (b, W+r), False for padding and for an empty past that is masked; None while everything is
     # real
-    real:torch.Tensor
+    real:Tensor
     store:Store # All complete blocks, as far as they fit
 
 # %% ../../nbs/10_attention/14_memory.ipynb #eeb721e4
@@ -164,11 +164,11 @@ class MemorizingAttention(SlidingAttention):
 # %% ../../nbs/10_attention/14_memory.ipynb #eee83865
 @patch
 def look_up(self:MemorizingAttention,
-    q:torch.Tensor, # Queries, (b, h, n, d)
+    q:Tensor, # Queries, (b, h, n, d)
     # Keys of the block before, of the r positions before these, and of these, (b, h, W+r+n, d)
-    k:torch.Tensor,
-    v:torch.Tensor, # Their values
-    real:torch.Tensor, # (b, W+r+n), or None
+    k:Tensor,
+    v:Tensor, # Their values
+    real:Tensor, # (b, W+r+n), or None
     store:Store, # All blocks before the present one
 ): # `(out, store)`
     "Block by block, look up the queries, and write a block that is complete"
@@ -224,7 +224,7 @@ def check(self:MemorizingAttention, x, state, context):
 @patch
 def restart(self:MemorizingAttention,
     state, # What an earlier call returned, at the end of a block; None stays None
-    rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
+    rows:Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing, and find nothing"
     if state is None: return None

@@ -9,7 +9,7 @@ __all__ = ['split_projections', 'check_multihead', 'from_multihead', 'allowed_by
 # %% ../../nbs/10_attention/24_multihead.ipynb #b85bfabc
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from .layer import AttentionLayer,build_attention
 
@@ -60,9 +60,9 @@ def from_multihead(
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #6327ab36
 def allowed_by(
-    mask:torch.Tensor, # Of `nn.MultiheadAttention`: True or minus infinity where hidden; or None
+    mask:Tensor, # Of `nn.MultiheadAttention`: True or minus infinity where hidden; or None
     name:str, # For the message
-)->torch.Tensor: # True where attending is allowed; None for None
+)->Tensor: # True where attending is allowed; None for None
     "Read a mask of PyTorch, or raise `ValueError`"
     if mask is None: return None
     if mask.dtype==torch.bool: return ~mask
@@ -73,7 +73,7 @@ def allowed_by(
     return ~hidden
 
 def is_causal_mask(
-    allowed:torch.Tensor, # (n, m) or (batch*heads, n, m)
+    allowed:Tensor, # (n, m) or (batch*heads, n, m)
 )->bool:
     "Does it hide just what comes later?"
     n,m = allowed.shape[-2:]
@@ -148,10 +148,10 @@ def swap_multihead(
 # %% ../../nbs/10_attention/24_multihead.ipynb #15427524
 def layer_mask(
     layer:AttentionLayer, # Inside
-    real:torch.Tensor, # Key mask (b, m), or None
-    allowed:torch.Tensor, # (n, m) or (b*h, n, m), or None
+    real:Tensor, # Key mask (b, m), or None
+    allowed:Tensor, # (n, m) or (b*h, n, m), or None
     b:int, # Rows of the batch
-)->torch.Tensor: # What the layer takes as its mask
+)->Tensor: # What the layer takes as its mask
     "Put both masks together, or raise `ValueError`"
     if allowed is None: return real
     causal = is_causal_mask(allowed)
@@ -185,12 +185,12 @@ def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask)
 # %% ../../nbs/10_attention/24_multihead.ipynb #5438f674
 @patch
 def forward(self:DropInAttention,
-    query:torch.Tensor, # (n, b, d); (b, n, d) with `batch_first`; or one sequence, (n, d)
-    key:torch.Tensor, # The same tensor, or another sequence to attend to
-    value:torch.Tensor, # The same tensor as `key`
-    key_padding_mask:torch.Tensor=None, # (b, m), True or minus infinity at padding
+    query:Tensor, # (n, b, d); (b, n, d) with `batch_first`; or one sequence, (n, d)
+    key:Tensor, # The same tensor, or another sequence to attend to
+    value:Tensor, # The same tensor as `key`
+    key_padding_mask:Tensor=None, # (b, m), True or minus infinity at padding
     need_weights:bool=False, # Only False
-    attn_mask:torch.Tensor=None, # (n, m) or (b*h, n, m), True or minus infinity where hidden
+    attn_mask:Tensor=None, # (n, m) or (b*h, n, m), True or minus infinity where hidden
     average_attn_weights:bool=True, # Of weights that are not returned
     is_causal:bool=False, # Is `attn_mask` the causal mask? It is recognised in any case
 )->tuple: # Output, shaped as `query`, and None

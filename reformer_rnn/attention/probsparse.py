@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from fastcore.basics import patch
 
 from ..core import check_choice,check_int,check_qkv,discrete_choice
@@ -34,7 +35,7 @@ def draw_sample(
     # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
     generator:torch.Generator=None,
     device=None, # Where the result is wanted
-)->torch.Tensor: # Numbers of keys, (n, U)
+)->Tensor: # Numbers of keys, (n, U)
     "Draw the keys that measure each query, with replacement"
     return torch.randint(m, (n,sample_size(m, factor)), generator=generator,
                          device=device if generator is None else generator.device).to(device)
@@ -42,10 +43,10 @@ def draw_sample(
 # %% ../../nbs/10_attention/11_probsparse.ipynb #bd67c8ea
 @torch.no_grad()
 def sparsity(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    sample:torch.Tensor=None, # Keys to look at, (n, U); None for all, which is the exact measure
-)->torch.Tensor: # M, (b, h, n), at least float32
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
+    sample:Tensor=None, # Keys to look at, (n, U); None for all, which is the exact measure
+)->Tensor: # M, (b, h, n), at least float32
     "How far each query is from a flat row (Zhou et al. 2021, equation 4)"
     m = k.shape[2]
     if sample is not None and m>sample.shape[1]*q.shape[-1]:
@@ -58,13 +59,13 @@ def sparsity(
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #c7eee3a8
 def choose_queries(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
     *,
     factor:int=5, # Sampling factor c
-    sample:torch.Tensor=None, # Keys that measure each query, (n, U); default drawn
+    sample:Tensor=None, # Keys that measure each query, (n, U); default drawn
     generator:torch.Generator=None, # Source of the sample; None for PyTorch's own
-)->torch.Tensor: # Numbers of the picked queries, (b, h, u), in no order
+)->Tensor: # Numbers of the picked queries, (b, h, u), in no order
     "The u queries with the largest measure over a sample of keys"
     n,m = q.shape[2],k.shape[2]
     if sample is None: sample = draw_sample(n, m, factor, generator, q.device)
@@ -75,14 +76,14 @@ def choose_queries(
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #d49734af
 def attend_chosen(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    v:torch.Tensor, # Values, (b, h, m, dv)
-    index:torch.Tensor, # Numbers of the queries that attend, (b, h, u), in any order
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, dv)
+    index:Tensor, # Numbers of the queries that attend, (b, h, u), in any order
     *,
     causal:bool=False, # May they see only themselves and what came before? Needs m = n
     scale:float=None, # Factor of q·k; default 1/sqrt(d)
-)->torch.Tensor: # (b, h, n, dv)
+)->Tensor: # (b, h, n, dv)
     """Softmax attention for some queries; the mean of all values, or if causal the sum of those so
     far, for the others"""
     n,m = q.shape[2],k.shape[2]
@@ -101,16 +102,16 @@ def attend_chosen(
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #785333a0
 def probsparse_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    v:torch.Tensor, # Values, (b, h, m, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, dv)
     *,
     factor:int=5, # Sampling factor c: c⌈ln m⌉ keys measure each query, c⌈ln n⌉ queries attend
     causal:bool=False, # May a query see only itself and what came before?
     scale:float=None, # Factor of q·k in the softmax; default 1/sqrt(d)
-    sample:torch.Tensor=None, # Keys that measure each query, (n, U); default drawn
+    sample:Tensor=None, # Keys that measure each query, (n, U); default drawn
     generator:torch.Generator=None, # Source of the sample; None for PyTorch's own
-)->torch.Tensor: # (b, h, n, dv)
+)->Tensor: # (b, h, n, dv)
     "ProbSparse attention (Zhou et al. 2021, section 3)"
     check_qkv(q, k, v)
     return attend_chosen(q, k, v, choose_queries(q, k, factor=factor, sample=sample,
@@ -118,11 +119,11 @@ def probsparse_attention(
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #1dec79bc
 def blend_rows(
-    attended:torch.Tensor, # What attention returned, (b, h, n, w)
-    recurrent:torch.Tensor, # What the matrices returned for the first r heads, (b, r, n, w)
-    mu:torch.Tensor, # Gate before the logistic function, () or (r,)
-    index:torch.Tensor=None, # Rows to blend, (b, h, u); None for all
-)->torch.Tensor: # (b, h, n, w)
+    attended:Tensor, # What attention returned, (b, h, n, w)
+    recurrent:Tensor, # What the matrices returned for the first r heads, (b, r, n, w)
+    mu:Tensor, # Gate before the logistic function, () or (r,)
+    index:Tensor=None, # Rows to blend, (b, h, u); None for all
+)->Tensor: # (b, h, n, w)
     "`blend` in some rows; the others stay as they were"
     mixed = blend(attended, recurrent, mu)
     if index is None: return mixed
@@ -135,7 +136,7 @@ _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths d
 
 class ReadOnce(NamedTuple):
     "State of a layer that cannot go on: it only says how much was read"
-    length:torch.Tensor # Number of positions, (b,)
+    length:Tensor # Number of positions, (b,)
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #339d82cb
 @register_attention('probsparse')
@@ -176,7 +177,7 @@ class ProbSparseAttention(QKVAttention):
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #02d8efea
 @patch
-def current_sample(self:ProbSparseAttention, n, device)->torch.Tensor: # (n, U)
+def current_sample(self:ProbSparseAttention, n, device)->Tensor: # (n, U)
     "A new sample in training, and always the same one for a length in evaluation"
     if self.training: return draw_sample(n, n, self.factor, None, device)
     if self.drawn is not None and len(self.drawn)==n and self.drawn.device==device:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (
@@ -25,8 +25,8 @@ from .softmax import KVState,allowed_pairs,causal_memory,hide_all
 
 # %% ../../nbs/10_attention/09_relative.ipynb #d3cefe66
 def rel_shift(
-    x:torch.Tensor, # (..., n, m+1): an empty column, then scores for the distances m-1, ..., 0
-)->torch.Tensor: # (..., n, m), a view where x is contiguous: row i moved n-1-i places to the left
+    x:Tensor, # (..., n, m+1): an empty column, then scores for the distances m-1, ..., 0
+)->Tensor: # (..., n, m), a view where x is contiguous: row i moved n-1-i places to the left
     """Bring scores by distance into the columns of their keys; what ends up above the causal
     diagonal is garbage"""
     n,m = x.shape[-2],x.shape[-1]-1
@@ -34,9 +34,9 @@ def rel_shift(
 
 # %% ../../nbs/10_attention/09_relative.ipynb #e98201ac
 def position_scores(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    r:torch.Tensor, # Projected codes of the distances 0, ..., m-1, (h, m, d)
-)->torch.Tensor: # (b, h, n, m); entries above the causal diagonal are garbage
+    q:Tensor, # Queries, (b, h, n, d)
+    r:Tensor, # Projected codes of the distances 0, ..., m-1, (h, m, d)
+)->Tensor: # (b, h, n, m); entries above the causal diagonal are garbage
     "Products of query i with the code of its distance to key j"
     if q.shape[2]==1: return (q @ r.transpose(-1,-2)).flip(-1) # nothing to shift
     return rel_shift(q @ F.pad(r.flip(1), (0,0,1,0)).transpose(-1,-2))
@@ -58,18 +58,18 @@ def _check_relative(q, k, r, u, w):
 
 # %% ../../nbs/10_attention/09_relative.ipynb #c0051fb9
 def relative_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d): the last n of the keys' positions
-    k:torch.Tensor, # Keys of the memory and of the present, (b, h, m, d) with m of at least n
-    v:torch.Tensor, # Values, (b, h, m, dv)
+    q:Tensor, # Queries, (b, h, n, d): the last n of the keys' positions
+    k:Tensor, # Keys of the memory and of the present, (b, h, m, d) with m of at least n
+    v:Tensor, # Values, (b, h, m, dv)
     # Projected codes of the distances 0, 1, ..., one for each key, those of the state included: (h,
     # m, d)
-    r:torch.Tensor,
-    u:torch.Tensor, # Bias of the queries against contents, (h, d)
-    w:torch.Tensor, # Bias of the queries against distances, (h, d)
+    r:Tensor,
+    u:Tensor, # Bias of the queries against contents, (h, d)
+    w:Tensor, # Bias of the queries against distances, (h, d)
     *,
     window:int=None, # How many keys a query sees, its own position included; None for all
     # Boolean, True where attending is allowed: a key mask (b, m) or broadcastable to (b, h, n, m)
-    mask:torch.Tensor=None,
+    mask:Tensor=None,
     scale:float=None, # Factor of the scores; default 1/sqrt(d)
     # Keys and values before these; a mask must then be a key mask of the new ones
     state:KVState=None,
@@ -103,7 +103,7 @@ def distance_codes(
     d_model:int, # Width, even
     dtype:torch.dtype=None, # Of the result; default PyTorch's own
     device=None, # Where to make them
-)->torch.Tensor: # (n, d_model): sines, then cosines
+)->Tensor: # (n, d_model): sines, then cosines
     "Sinusoidal codes of the distances 0, ..., n-1"
     if d_model%2:
         raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be even')
@@ -117,13 +117,13 @@ def distance_codes(
 # %% ../../nbs/10_attention/09_relative.ipynb #fbda5d17
 class RelativeState(NamedTuple):
     "What relative attention remembers"
-    x:torch.Tensor # Inputs of the layer, (b, p, d_model) with p of at most `mem_len`
-    mask:torch.Tensor=None # Key mask, (b, p); None while every position is real
+    x:Tensor # Inputs of the layer, (b, p, d_model) with p of at most `mem_len`
+    mask:Tensor=None # Key mask, (b, p); None while every position is real
 
 def _extend_memory(
     state:RelativeState, # None at the start
-    x:torch.Tensor, # New inputs, (b, n, d_model)
-    mask:torch.Tensor=None, # Key mask of the new inputs, (b, n)
+    x:Tensor, # New inputs, (b, n, d_model)
+    mask:Tensor=None, # Key mask of the new inputs, (b, n)
 )->RelativeState: # The old inputs followed by the new ones
     "Append inputs and their mask to a memory"
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=x.shape[:2]):
@@ -183,8 +183,8 @@ def project(self:RelativeAttention, x):
 @patch
 def codes(self:RelativeAttention,
     m:int, # Number of keys
-    like:torch.Tensor, # Any tensor of the type and on the device wanted
-)->torch.Tensor: # r, (h, m, d)
+    like:Tensor, # Any tensor of the type and on the device wanted
+)->Tensor: # r, (h, m, d)
     "Projected codes of the distances 0, ..., m-1"
     mark = None if self.dropout.p and self.training else self.mark(self.to_r.weight)
     if mark is None: return self.new_codes(m, like)

@@ -10,6 +10,7 @@ from functools import reduce
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from ..core import check_choice,check_int,check_mask,values_known,without_autocast
 from .local import toeplitz
@@ -35,7 +36,7 @@ def rem_matrix(
     causal:bool=True,
     truncate:int=None, # Zero beyond this lag
 # (n, m), or (h, n, m) with one number per head; in the type of decay and angle, at least float32
-)->torch.Tensor:
+)->Tensor:
     "Recurrence encoding matrix (Huang et al. 2023): zero on the diagonal, not normalised"
     _check_kind(check_choice('kind', kind, rem_kinds), theta)
     dtype,device = _type_of(decay, theta)
@@ -60,7 +61,7 @@ def _check_kind(kind, theta):
 
 def _type_of(*numbers): # `(dtype, device)`
     "The widest floating point type among tensors, at least float32, and where they are"
-    tensors = [o for o in numbers if isinstance(o, torch.Tensor)]
+    tensors = [o for o in numbers if isinstance(o, Tensor)]
     dtypes = [o.dtype for o in tensors if o.is_floating_point()] or [torch.get_default_dtype()]
     return reduce(torch.promote_types, dtypes, torch.float32),tensors[0].device if tensors else None
 
@@ -84,23 +85,23 @@ def _check_numbers(decay, theta, dtype, device, h=None):
     return decay,theta
 
 # %% ../../nbs/10_attention/07_rem.ipynb #02703261
-def _rem_lags(n, m=None)->torch.Tensor: # Integers (..., n, m)
+def _rem_lags(n, m=None)->Tensor: # Integers (..., n, m)
     "Times of the queries minus times of the keys; arguments as in `rem_matrix`"
     if m is None: m = n
     keys = _times('m' if m is not n else 'n', m)
     if keys.ndim!=1:
         raise ValueError(f'the keys have times of shape {tuple(keys.shape)}: expected (m,); where '
                          'the queries have times (..., n), give those of the keys as m')
-    if isinstance(n, torch.Tensor): return _times('n', n).unsqueeze(-1)-keys.to(n.device)
+    if isinstance(n, Tensor): return _times('n', n).unsqueeze(-1)-keys.to(n.device)
     m = keys.shape[0]
     if check_int('n', n, minimum=0)>m:
         raise ValueError(f'{n} queries over {m} keys: the queries are the last of the '
                          'keys\' positions; for others give their times')
     return keys[m-n:].unsqueeze(-1)-keys
 
-def _times(name, o)->torch.Tensor:
+def _times(name, o)->Tensor:
     "Times, or those of so many positions"
-    if not isinstance(o, torch.Tensor): return torch.arange(check_int(name, o, minimum=0))
+    if not isinstance(o, Tensor): return torch.arange(check_int(name, o, minimum=0))
     if o.ndim==0 or o.dtype==torch.bool or o.is_floating_point():
         raise ValueError(f'{name} has shape {tuple(o.shape)} and dtype {o.dtype}: expected '
                          'integers, a time for each position')
@@ -108,18 +109,18 @@ def _times(name, o)->torch.Tensor:
 
 # %% ../../nbs/10_attention/07_rem.ipynb #d9762d8c
 def _complex_product(
-    a:torch.Tensor, # (..., 2): real and imaginary part; or (..., 1): real
-    b:torch.Tensor, # Broadcastable to `a`
-)->torch.Tensor:
+    a:Tensor, # (..., 2): real and imaginary part; or (..., 1): real
+    b:Tensor, # Broadcastable to `a`
+)->Tensor:
     "Product of complex numbers that are kept as pairs of real ones"
     if a.shape[-1]==1: return a*b
     (x,y),(u,v) = a.unbind(-1),b.unbind(-1)
     return torch.stack([x*u-y*v,x*v+y*u], -1)
 
 def _complex_powers(
-    rho:torch.Tensor, # (h, 2) or (h, 1)
+    rho:Tensor, # (h, 2) or (h, 1)
     k:int, # Largest exponent
-)->torch.Tensor: # (h, k+1, 2 or 1): exponents 0, 1, ..., k
+)->Tensor: # (h, k+1, 2 or 1): exponents 0, 1, ..., k
     "Powers by multiplication: from those below 2^j those below 2^(j+1)"
     one = torch.zeros_like(rho); one[...,0] = 1
     powers,step = one.unsqueeze(1),rho.unsqueeze(1)
@@ -130,17 +131,17 @@ def _complex_powers(
 
 # %% ../../nbs/10_attention/07_rem.ipynb #5ad6e7d6
 def _corner(
-    f:torch.Tensor, # Weights at lags 0, ..., C-1, (h, C); that at lag 0 is not used
+    f:Tensor, # Weights at lags 0, ..., C-1, (h, C); that at lag 0 is not used
     causal:bool, # Zero above the diagonal? Else symmetric
-)->torch.Tensor: # (h, C, C), zero on the diagonal
+)->Tensor: # (h, C, C), zero on the diagonal
     "The matrix with entries f(i-j)"
     past = f[:,1:].flip(1)
     later = torch.zeros_like(past) if causal else f[:,1:]
     return toeplitz(torch.cat([past,torch.zeros_like(f[:,:1]),later], 1), f.shape[1])
 
 def _as_matrix(
-    rho:torch.Tensor, # (h, 2) or (h, 1)
-)->torch.Tensor: # (h, 2, 2) or (h, 1, 1)
+    rho:Tensor, # (h, 2) or (h, 1)
+)->Tensor: # (h, 2, 2) or (h, 1, 1)
     "The real matrix that multiplies by a complex number"
     if rho.shape[-1]==1: return rho.unsqueeze(-1)
     x,y = rho.unbind(-1)
@@ -148,10 +149,10 @@ def _as_matrix(
 
 # %% ../../nbs/10_attention/07_rem.ipynb #300cdedd
 def _chunk_states(
-    e:torch.Tensor, # What each chunk adds, (h, s, b, chunks, x)
-    A:torch.Tensor, # Factor over a chunk, (h, s, s)
-    z:torch.Tensor, # State before the first chunk, (h, s, b, x)
-)->torch.Tensor: # States before all chunks, shaped like `e`
+    e:Tensor, # What each chunk adds, (h, s, b, chunks, x)
+    A:Tensor, # Factor over a chunk, (h, s, s)
+    z:Tensor, # State before the first chunk, (h, s, b, x)
+)->Tensor: # States before all chunks, shaped like `e`
     "Solve z[k+1] = A z[k] + e[k]"
     states = torch.cat([z.unsqueeze(3),e[:,:,:,:-1]], 3)
     k = 1
@@ -165,14 +166,14 @@ def _chunk_states(
 
 # %% ../../nbs/10_attention/07_rem.ipynb #a9a4c8a5
 def _mix_chunks(
-    v:torch.Tensor, # Values, (b, h, n, w)
-    rho:torch.Tensor, # Eigenvalues, (h, s): s is 2 for complex and 1 for real ones
+    v:Tensor, # Values, (b, h, n, w)
+    rho:Tensor, # Eigenvalues, (h, s): s is 2 for complex and 1 for real ones
     # Output = readout · state, (h, s): (1, 0) for the real, (0, 1) for the imaginary part
-    readout:torch.Tensor,
+    readout:Tensor,
     d:int, # Dilation
     C:int, # Positions of a sequence in a chunk
     causal:bool, # Only the past?
-    z:torch.Tensor, # State, (b, h, s, d, w)
+    z:Tensor, # State, (b, h, s, d, w)
 ): # `(out, z)`: out is (b, h, n, w), z the state after the last position, None unless causal
     "Product with recurrence encoding matrices, chunk by chunk"
     b,h,n,w = v.shape
@@ -204,17 +205,17 @@ def _mix_chunks(
 
 # %% ../../nbs/10_attention/07_rem.ipynb #fcbeabd7
 def _conjugate(
-    rho:torch.Tensor, # (..., 2) or (..., 1)
-)->torch.Tensor: # Same shape
+    rho:Tensor, # (..., 2) or (..., 1)
+)->Tensor: # Same shape
     "Change the sign of the imaginary part"
     return rho if rho.shape[-1]==1 else torch.stack([rho[...,0],-rho[...,1]], -1)
 
 def _last_state(
-    x:torch.Tensor, # Values of the last chunk, (h, C, b, d, w), with zeros at the end
-    z:torch.Tensor, # State at its start, (h, s, b, d, w)
-    powers:torch.Tensor, # (h, C+1, s)
+    x:Tensor, # Values of the last chunk, (h, C, b, d, w), with zeros at the end
+    z:Tensor, # State at its start, (h, s, b, d, w)
+    powers:Tensor, # (h, C+1, s)
     n:int, # Number of positions of the chunk that are not padding
-)->torch.Tensor: # (b, h, s, d, w)
+)->Tensor: # (b, h, s, d, w)
     "State after n positions: the sequences whose turn it is come first"
     def after(i, turns): # i values of these sequences
         E = powers[:,1:i+1].flip(1).transpose(1,2)
@@ -229,10 +230,10 @@ def _last_state(
 
 # %% ../../nbs/10_attention/07_rem.ipynb #bcf08d1c
 def _rem_step(
-    v:torch.Tensor, # Value, (b, h, 1, w)
-    rho:torch.Tensor, # (h, s)
-    readout:torch.Tensor, # (h, s)
-    z:torch.Tensor, # State, (b, h, s, d, w)
+    v:Tensor, # Value, (b, h, 1, w)
+    rho:Tensor, # (h, s)
+    readout:Tensor, # (h, s)
+    z:Tensor, # State, (b, h, s, d, w)
 ): # `(out, z)`
     "One step of the recurrence"
     due,rest = z[:,:,:,:1],z[:,:,:,1:]
@@ -243,14 +244,14 @@ def _rem_step(
 
 # %% ../../nbs/10_attention/07_rem.ipynb #8f6c7406
 def _mix_truncated(
-    v:torch.Tensor, # Values, (b, h, n, w)
-    rho:torch.Tensor, # (h, s)
-    readout:torch.Tensor, # (h, s)
+    v:Tensor, # Values, (b, h, n, w)
+    rho:Tensor, # (h, s)
+    readout:Tensor, # (h, s)
     d:int, # Dilation
     C:int, # Positions of a sequence in a chunk
     causal:bool, # Only the past?
     K:int, # Steps of d positions that are seen
-)->torch.Tensor: # (b, h, n, w)
+)->Tensor: # (b, h, n, w)
     "`_mix_chunks` without what is more than K steps away"
     if not causal:
         return sum(turn(_mix_truncated(turn(v), rho, readout, d, C, True, K))
@@ -276,8 +277,8 @@ def _mix_truncated(
 
 # %% ../../nbs/10_attention/07_rem.ipynb #d33b9cdc
 def _mix_masked(
-    v:torch.Tensor, # Values, (b, h, n, w)
-    mask:torch.Tensor, # True for real positions, (b, n)
+    v:Tensor, # Values, (b, h, n, w)
+    mask:Tensor, # True for real positions, (b, n)
     mix, # `(v, readout) -> out`
     s:int, # Parts of a number: 2 for complex ones
     d:int, # Dilation
@@ -295,7 +296,7 @@ def _mix_masked(
 
 # %% ../../nbs/10_attention/07_rem.ipynb #4625027f
 def rem_mix(
-    v:torch.Tensor, # Values, (b, h, n, w)
+    v:Tensor, # Values, (b, h, n, w)
     kind, # 'regular', 'cos' or 'sin', or a list of h of them
     *,
     decay, # λ or γ, from -1 to 1: a number or (h,)
@@ -306,8 +307,8 @@ def rem_mix(
     causal:bool=True,
     truncate:int=None, # Weights beyond this lag are zero; there is no state then
     # Key mask (b, n), True for real positions; others add nothing and take no time
-    mask:torch.Tensor=None,
-    state:torch.Tensor=None, # What an earlier call returned; needs causal=True
+    mask:Tensor=None,
+    state:Tensor=None, # What an earlier call returned; needs causal=True
     queries:int=None, # Return the last so many positions only: those before are a memory
     chunk_size:int=64, # Steps in a chunk; the result does not depend on it
 # `(out, state)`: out is (b, h, n or queries, w); the state is (b, h, 2, d, w), or (b, h, 1, d, w)
@@ -327,8 +328,8 @@ def rem_mix(
 # %% ../../nbs/10_attention/07_rem.ipynb #91199d4c
 def rem_eigenvalues(
     names:list, # Kind of each head
-    decay:torch.Tensor, # (h,)
-    theta:torch.Tensor, # (h,)
+    decay:Tensor, # (h,)
+    theta:Tensor, # (h,)
 ): # `(rho, readout)`, each (h, s): s is 1 if all heads are regular, else 2
     "Eigenvalues of all heads, and the part of the state that each returns"
     decay,theta = (o.to(_exact(o.device)) for o in (decay,theta))

@@ -17,7 +17,7 @@ from importlib import import_module
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,read_json,write_json
 
@@ -76,9 +76,9 @@ def layer_arguments(
 # %% ../../nbs/10_attention/91_report_card.ipynb #b413c058
 def first_tensor(
     out, # Whatever a module has returned
-)->torch.Tensor: # None if there is none
+)->Tensor: # None if there is none
     "The first tensor of a result"
-    if isinstance(out, torch.Tensor): return out
+    if isinstance(out, Tensor): return out
     if isinstance(out, dict): out = list(out.values())
     if not isinstance(out, (tuple,list)): return None
     found = (first_tensor(o) for o in out)
@@ -88,7 +88,7 @@ def described(
     o, # Anything
 )->str:
     "An object in a few words: tensors by their shapes"
-    if isinstance(o, torch.Tensor): return f'tensor of {tuple(o.shape)}'
+    if isinstance(o, Tensor): return f'tensor of {tuple(o.shape)}'
     if isinstance(o, (tuple,list)):
         return f'{type(o).__name__} of {len(o)} ({", ".join(map(described, o[:4]))})'
     return type(o).__name__
@@ -98,7 +98,7 @@ def sample_input(
     shape:tuple, # (b, n, d_model)
     seed:int=0, # Of the report
     dtype:torch.dtype=torch.float64, # Of the numbers
-)->torch.Tensor:
+)->Tensor:
     "The input of an example in a report, again"
     g = torch.Generator().manual_seed(seed)
     return torch.randn(tuple(shape), generator=g, dtype=torch.float64).to(dtype)
@@ -143,7 +143,7 @@ def input(self:Subject,
     b:int, # Rows
     n:int, # Positions
     dtype:torch.dtype=None, # Default that of the test
-)->torch.Tensor: # (b, n, d_model)
+)->Tensor: # (b, n, d_model)
     "What `sample_input` draws, where the layer is"
     x = sample_input((b,n,self.d_model), self.seed, dtype or self.dtype)
     return x.to(self.device)
@@ -152,9 +152,9 @@ def input(self:Subject,
 @patch
 def call(self:Subject,
     module:nn.Module, # The layer or a copy
-    x:torch.Tensor, # (b, n, d_model)
+    x:Tensor, # (b, n, d_model)
     state=None, # What an earlier call has returned
-    mask:torch.Tensor=None, # Key mask (b, n)
+    mask:Tensor=None, # Key mask (b, n)
 ): # `(y, state)`
     "Call a layer with the seed of the test, and bring what it returns into one form"
     torch.manual_seed(self.seed)
@@ -166,7 +166,7 @@ def pair(self:Subject,
     out, # What a layer has returned
 ): # `(y, state)`
     "The output, and the state if there can be one"
-    if isinstance(out, (tuple,list)) and len(out)==2 and isinstance(out[0], torch.Tensor):
+    if isinstance(out, (tuple,list)) and len(out)==2 and isinstance(out[0], Tensor):
         return out[0],out[1] if self.takes_state else None
     y = first_tensor(out)
     if y is None: raise Failed(f'returned a {described(out)}: expected y, or (y, state)')

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,hide_padding,open_size
 from .layer import QKVAttention,register_attention
@@ -56,7 +56,7 @@ def default_heads(
 def _spread_values(
     n:int, # How many
     signed:bool=False, # Half of them negative?
-)->torch.Tensor: # (n,)
+)->Tensor: # (n,)
     "Numbers spread evenly over [1, 2], or over [-2, -1] and [1, 2]"
     if n==1: return torch.tensor([1.5])
     if not signed: return torch.linspace(1, 2, n)
@@ -143,10 +143,10 @@ def eigenvalues(self:REM): # `(decay, theta)`, each (heads,), at least float32
 # %% ../../nbs/10_attention/08_rsa.ipynb #9a342712
 @patch
 def forward(self:REM,
-    v:torch.Tensor, # Values of these heads, (b, heads, n, w)
+    v:Tensor, # Values of these heads, (b, heads, n, w)
     state:tuple=None, # What an earlier call returned
     causal:bool=True, # See only what came before?
-    mask:torch.Tensor=None, # Key mask (b, n), True for real positions
+    mask:Tensor=None, # Key mask (b, n), True for real positions
     queries:int=None, # Return the last so many positions only: those before are a memory
 # `(out, state)`: out is (b, heads, n or queries, w); the state is a tuple of sums, None unless
 # causal and not truncated
@@ -177,7 +177,7 @@ def matrix(self:REM,
     n, # Number of queries, or their times; as in `rem_matrix`
     m=None, # Number of keys, or their times
     causal:bool=True, # Zero where the key is later?
-)->torch.Tensor: # (heads, n, m)
+)->Tensor: # (heads, n, m)
     "The matrices themselves, for pictures, tests, and layers that select queries"
     decay,theta = self.eigenvalues()
     return torch.stack([rem_matrix(kind, n, m, decay=decay[i], theta=theta[i], dilation=d,
@@ -186,11 +186,11 @@ def matrix(self:REM,
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #61d3a3dd
 def blend(
-    attended:torch.Tensor, # What attention returned, (b, h, n, w)
-    recurrent:torch.Tensor, # What the matrices returned for the first r heads, (b, r, n, w)
+    attended:Tensor, # What attention returned, (b, h, n, w)
+    recurrent:Tensor, # What the matrices returned for the first r heads, (b, r, n, w)
     # Gate before the logistic function: a number, or one per head with a matrix (r,)
-    mu:torch.Tensor,
-)->torch.Tensor: # (b, h, n, w); heads without a matrix are as they were
+    mu:Tensor,
+)->Tensor: # (b, h, n, w); heads without a matrix are as they were
     "(1-σ(μ))·attended + σ(μ)·recurrent (Huang et al. 2023)"
     r = recurrent.shape[1]
     wide = torch.promote_types(mu.dtype, torch.float32)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,hide_padding
 from .layer import QKVAttention,register_attention,sdpa
@@ -24,35 +24,35 @@ from .rsa import blend,new_matrices
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #daf850ae
 def unit_vectors(
-    x:torch.Tensor, # (..., d)
-)->torch.Tensor:
+    x:Tensor, # (..., d)
+)->Tensor:
     "Vectors of length one in the direction of `x`; a zero vector stays zero"
     y = x.to(torch.promote_types(x.dtype, torch.float32))
     return (y*torch.rsqrt(y.square().sum(-1, keepdim=True)+1e-6)).to(x.dtype)
 
 def scaled_queries(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    scale:torch.Tensor=None, # One number for each head, (h,); None for ordinary scores
-)->torch.Tensor: # Queries whose products with the keys are the scores
+    q:Tensor, # Queries, (b, h, n, d)
+    scale:Tensor=None, # One number for each head, (h,); None for ordinary scores
+)->Tensor: # Queries whose products with the keys are the scores
     "Unit queries times |scale|, or queries times 1/sqrt(d)"
     if scale is None: return q*q.shape[-1]**-.5
     return unit_vectors(q)*scale.abs().to(q.dtype).view(-1,1,1)
 
 def attend_scaled(
-    q:torch.Tensor, # Queries that are scaled already, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    v:torch.Tensor, # Values, (b, h, m, dv)
-    mask:torch.Tensor=None, # As for PyTorch's `scaled_dot_product_attention`
-)->torch.Tensor: # (b, h, n, dv)
+    q:Tensor, # Queries that are scaled already, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, dv)
+    mask:Tensor=None, # As for PyTorch's `scaled_dot_product_attention`
+)->Tensor: # (b, h, n, dv)
     "Softmax attention whose scores are the products themselves"
     return sdpa(q, k, v, attn_mask=mask, scale=1.)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #85fb34a4
 def distance_buckets(
-    distance:torch.Tensor, # Distances of a query to earlier keys, integers from 0
+    distance:Tensor, # Distances of a query to earlier keys, integers from 0
     n_buckets:int=32, # Number of buckets, even
     max_distance:int=128, # The end of the scale; the last bucket begins before it
-)->torch.Tensor: # Integers from 0 to n_buckets-1
+)->Tensor: # Integers from 0 to n_buckets-1
     "A bucket for each short distance, and for longer ones buckets that grow with the distance"
     exact = n_buckets//2
     far = (distance.clamp(min=exact).double()/exact).log()/math.log(max_distance/exact)
@@ -61,7 +61,7 @@ def distance_buckets(
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #ca0f4507
 def init_kernel(
-    weight:torch.Tensor, # (d_out, d_in), changed in place
+    weight:Tensor, # (d_out, d_in), changed in place
     variance:float=1., # Of the outputs, for inputs of variance one
 ):
     "Draw a weight matrix from a normal distribution that is cut off at two standard deviations"
@@ -197,7 +197,7 @@ def also_nothing(self:SlidingAttention, state, mask):
 @patch
 def restart(self:SlidingAttention,
     state, # What an earlier call returned
-    rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
+    rows:Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
     if state is None: return None
@@ -207,16 +207,16 @@ def restart(self:SlidingAttention,
 # %% ../../nbs/10_attention/12_sliding.ipynb #43abc81d
 def check_rows(rows, b):
     "Refuse anything but a boolean for each row"
-    if isinstance(rows, torch.Tensor) and rows.dtype==torch.bool and tuple(rows.shape)==(b,): return
+    if isinstance(rows, Tensor) and rows.dtype==torch.bool and tuple(rows.shape)==(b,): return
     given = f'have shape {tuple(rows.shape)} and dtype {rows.dtype}' if isinstance(rows,
-            torch.Tensor) else f'are a {type(rows).__name__}'
+            Tensor) else f'are a {type(rows).__name__}'
     raise ValueError(f'rows {given}: expected torch.bool of shape {(b,)}, True for the rows that '
                      'begin a new text')
 
 def replace_rows(
     old, # A named tuple of tensors, batch first, or None
     new, # The same for the state of a new text
-    rows:torch.Tensor, # Boolean, (b,)
+    rows:Tensor, # Boolean, (b,)
 ):
     "Row by row, the new tensors or the old ones; one of the two may say with None that all is real"
     if (new.real is None)!=(old.real is None):
@@ -266,7 +266,7 @@ def attend(self:RSASlidingAttention, q, k, v, state, mask):
 @patch
 def restart(self:RSASlidingAttention,
     state, # What an earlier call returned
-    rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
+    rows:Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
     if state is None: return None

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fastcore.basics import patch
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from ..core import cast_state,check_mask,check_qkv,hide_padding
 from .cache import append_positions
@@ -22,9 +23,9 @@ from .layer import (
 # %% ../../nbs/10_attention/01_softmax.ipynb #839e8f90
 class KVState(NamedTuple):
     "What softmax attention remembers"
-    k:torch.Tensor # Keys, (b, h, m, d)
-    v:torch.Tensor # Values, (b, h, m, dv)
-    mask:torch.Tensor=None # Key mask, (b, m); None while every key is real
+    k:Tensor # Keys, (b, h, m, d)
+    v:Tensor # Values, (b, h, m, dv)
+    mask:Tensor=None # Key mask, (b, m); None while every key is real
 
     @property
     def length(self)->int:
@@ -34,9 +35,9 @@ class KVState(NamedTuple):
 # %% ../../nbs/10_attention/01_softmax.ipynb #6dfb94db
 def extend_state(
     state:KVState, # None at the start
-    k:torch.Tensor, # New keys, (b, h, n, d)
-    v:torch.Tensor, # New values, (b, h, n, dv)
-    mask:torch.Tensor=None, # Key mask of the new positions, (b, n)
+    k:Tensor, # New keys, (b, h, n, d)
+    v:Tensor, # New values, (b, h, n, dv)
+    mask:Tensor=None, # Key mask of the new positions, (b, n)
 )->KVState: # The old positions followed by the new ones; the old state is left as it was
     "Append keys, values and their mask to a state"
     b,n = k.shape[0],k.shape[2]
@@ -59,9 +60,9 @@ def extend_state(
 # %% ../../nbs/10_attention/01_softmax.ipynb #70fa50a2
 def causal_memory(
     state:KVState, # Positions seen before, or None
-    k:torch.Tensor, # New keys, (b, h, n, d)
-    v:torch.Tensor, # New values, (b, h, n, dv)
-    mask:torch.Tensor=None, # Key mask of the new positions; without a state also a full mask
+    k:Tensor, # New keys, (b, h, n, d)
+    v:Tensor, # New values, (b, h, n, dv)
+    mask:Tensor=None, # Key mask of the new positions; without a state also a full mask
 ): # `(state, mask)`: the longer state, and the mask over all its positions
     "Extend the state of a causal call; a full mask serves this call only and is not remembered"
     full = state is None and mask is not None and mask.ndim==4
@@ -70,14 +71,14 @@ def causal_memory(
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #5d55227c
 def softmax_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    v:torch.Tensor, # Values, (b, h, m, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, dv)
     *,
     causal:bool=False, # Hide later positions? The queries are the last n of the keys' positions
     # Boolean, True where attending is allowed: a key mask (b, m) or broadcastable to (b, h, n, m)
-    mask:torch.Tensor=None,
-    bias:torch.Tensor=None, # Added to the scores, broadcastable to (b, h, n, m)
+    mask:Tensor=None,
+    bias:Tensor=None, # Added to the scores, broadcastable to (b, h, n, m)
     scale:float=None, # Factor of q·k; default 1/sqrt(d)
     # Positions seen before; needs causal=True, and then a mask must be a key mask (b, n) of the new
     # ones
@@ -109,11 +110,11 @@ def hide_all(q, k, v, mask, causal):
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #3749d5c7
 def allowed_pairs(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, m, d)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
     causal:bool, # Hide later positions?
-    mask:torch.Tensor=None, # Key mask (b, m) or broadcastable to (b, h, n, m)
-)->torch.Tensor: # Boolean, broadcastable to (b, h, n, m); None if every pair may attend
+    mask:Tensor=None, # Key mask (b, m) or broadcastable to (b, h, n, m)
+)->Tensor: # Boolean, broadcastable to (b, h, n, m); None if every pair may attend
     "Combine the causal order with a mask"
     n,m = q.shape[2],k.shape[2]
     if causal and n>m:
@@ -132,7 +133,7 @@ def attention_weights(
     b:int=1, # Batch
     h:int=1, # Heads
     dtype:torch.dtype=torch.float32, # Type of the values
-)->torch.Tensor: # (b, h, queries, n)
+)->Tensor: # (b, h, queries, n)
     "The weights that a linear function of the values applies: its output for the identity matrix"
     return attend(torch.eye(n, dtype=dtype).expand(b, h, n, n))
 
@@ -160,24 +161,24 @@ class SoftmaxAttention(QKVAttention):
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #997493c8
 def unit_keys(
-    qk:torch.Tensor, # (..., d)
-)->torch.Tensor:
+    qk:Tensor, # (..., d)
+)->Tensor:
     "Keys of length one in the direction of `qk`; a zero vector stays zero"
     return F.normalize(qk.to(torch.promote_types(qk.dtype, torch.float32)), dim=-1).to(qk.dtype)
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #dd41c190
 def shared_qk_attention(
-    qk:torch.Tensor, # Queries, and keys before normalisation, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
+    qk:Tensor, # Queries, and keys before normalisation, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
     *,
     causal:bool=False, # Hide later positions?
     # Boolean, True where attending is allowed: a key mask (b, n) or broadcastable to (b, h, n, n)
-    mask:torch.Tensor=None,
+    mask:Tensor=None,
     # Factor of q·k with unit keys; default 1/sqrt(d), 1 for weights from the authors' code
     scale:float=None,
     state:KVState=None, # Positions seen before, with unit keys; needs causal=True
     # Keys of a context before normalisation, (b, h, m, d), whose values are `v`; needs causal=False
-    k:torch.Tensor=None,
+    k:Tensor=None,
 ): # `(out, state)` as in `softmax_attention`
     "Full attention with shared queries and keys (Kitaev et al. 2020, section 2)"
     if k is not None:
@@ -201,10 +202,10 @@ def shared_qk_attention(
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #07057378
 def not_self(
-    q:torch.Tensor, # Queries, (b, h, n, d), the last n of the m positions
-    k:torch.Tensor, # Keys, (b, h, m, d)
-    allowed:torch.Tensor=None, # Boolean, broadcastable to (b, h, n, m); None for all
-)->torch.Tensor: # `allowed` without the diagonal, except where the diagonal is all there is
+    q:Tensor, # Queries, (b, h, n, d), the last n of the m positions
+    k:Tensor, # Keys, (b, h, m, d)
+    allowed:Tensor=None, # Boolean, broadcastable to (b, h, n, m); None for all
+)->Tensor: # `allowed` without the diagonal, except where the diagonal is all there is
     "Let a position attend itself only if it may attend nothing else"
     n,m = q.shape[2],k.shape[2]
     places = torch.arange(m, device=q.device)

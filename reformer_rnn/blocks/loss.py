@@ -8,6 +8,7 @@ __all__ = ['chunked_cross_entropy', 'sum_plainly', 'check_targets']
 # %% ../../nbs/20_blocks/04_loss.ipynb #a5aa61a4
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from ..core import check_int,ordinary_only,values_known
 
@@ -46,15 +47,15 @@ class _ChunkedLoss(torch.autograd.Function):
 
 # %% ../../nbs/20_blocks/04_loss.ipynb #931bcaf2
 def chunked_cross_entropy(
-    x:torch.Tensor, # Input of the output layer, (..., d)
-    y:torch.Tensor, # Targets, integers (...)
-    weight:torch.Tensor, # Of the output layer, (vocab_sz, d)
-    bias:torch.Tensor=None, # Of the output layer, (vocab_sz,)
+    x:Tensor, # Input of the output layer, (..., d)
+    y:Tensor, # Targets, integers (...)
+    weight:Tensor, # Of the output layer, (vocab_sz, d)
+    bias:Tensor=None, # Of the output layer, (vocab_sz,)
     *,
     ignore_index:int=-100, # Positions with this target do not count
     # Positions in a slice, over all sequences of the batch; any length is allowed
     chunk_size:int=1024,
-)->torch.Tensor: # Mean over the positions that count; `nan` if there are none, as in PyTorch
+)->Tensor: # Mean over the positions that count; `nan` if there are none, as in PyTorch
     """Cross-entropy of `F.linear(x, weight, bias)` without ever holding all logits (Kitaev et al.
     2020, section 3)"""
     check_int('chunk_size', chunk_size)

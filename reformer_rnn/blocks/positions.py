@@ -11,13 +11,13 @@ import math
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import Movable,check_choice,check_int,hide_padding,values_known
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #54c35bba
 def check_positions(
-    positions:torch.Tensor, # What the caller gave
+    positions:Tensor, # What the caller gave
     max_len:int=None, # Number of positions that have a code; None for no limit
 ):
     "Raise `ValueError` unless positions are integers from 0, and below `max_len` if there is one"
@@ -62,8 +62,8 @@ class SinusoidalPositions(Movable):
         return dict(omega=torch.exp(-math.log(10000)*pairs/self.d_model))
 
     def forward(self,
-        positions:torch.Tensor, # Integers, (b, n) or (1, n)
-    )->torch.Tensor: # (b, n, d_model)
+        positions:Tensor, # Integers, (b, n) or (1, n)
+    )->Tensor: # (b, n, d_model)
         "Codes of the given positions"
         check_positions(positions)
         angle = positions.unsqueeze(-1)*self.omega
@@ -85,8 +85,8 @@ class LearnedPositions(nn.Module):
         nn.init.normal_(self.table.weight, std=initial_std(std, d_model))
 
     def forward(self,
-        positions:torch.Tensor, # Integers, (b, n) or (1, n)
-    )->torch.Tensor: # (b, n, d_model)
+        positions:Tensor, # Integers, (b, n) or (1, n)
+    )->Tensor: # (b, n, d_model)
         "Codes of the given positions; `ValueError` beyond the table"
         check_positions(positions, self.max_len)
         return self.table(positions)
@@ -132,8 +132,8 @@ class AxialPositions(nn.Module):
 # %% ../../nbs/20_blocks/01_positions.ipynb #574df4ae
 @patch
 def forward(self:AxialPositions,
-    positions:torch.Tensor, # Integers, (b, n) or (1, n)
-)->torch.Tensor: # (b, n, d_model)
+    positions:Tensor, # Integers, (b, n) or (1, n)
+)->Tensor: # (b, n, d_model)
     "Codes of the given positions; `ValueError` beyond `max_len`"
     check_positions(positions, self.max_len)
     places = [positions//math.prod(self.shape[i+1:])%n for i,n in enumerate(self.shape)]
@@ -195,11 +195,11 @@ class Embed(nn.Module):
 # %% ../../nbs/20_blocks/01_positions.ipynb #8ede3f9e
 @patch
 def forward(self:Embed,
-    ids:torch.Tensor, # Tokens, (b, n) integers
-    start:torch.Tensor=None, # Position of the first token, (b,); None for 0
+    ids:Tensor, # Tokens, (b, n) integers
+    start:Tensor=None, # Position of the first token, (b,); None for 0
     # Key mask (b, n), False at padding, which takes no position and becomes zeros
-    mask:torch.Tensor=None,
-)->torch.Tensor: # (b, n, d_model)
+    mask:Tensor=None,
+)->Tensor: # (b, n, d_model)
     "Look up tokens and positions, or raise `ValueError` for unknown ones"
     if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
@@ -217,10 +217,10 @@ def forward(self:Embed,
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #b41048f9
 def count_positions(
-    ids:torch.Tensor, # Tokens, (b, n)
-    mask:torch.Tensor=None, # Key mask (b, n), False at padding
-    start:torch.Tensor=None, # Position of the first token, (b,); None for 0
-)->torch.Tensor: # (1, n) or (b, n)
+    ids:Tensor, # Tokens, (b, n)
+    mask:Tensor=None, # Key mask (b, n), False at padding
+    start:Tensor=None, # Position of the first token, (b,); None for 0
+)->Tensor: # (1, n) or (b, n)
     """Numbers of the tokens, counting the real ones only; `ValueError` for a mask that is no key
     mask"""
     if mask is None:

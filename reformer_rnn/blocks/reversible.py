@@ -11,6 +11,7 @@ from contextlib import ExitStack,contextmanager,nullcontext
 from itertools import chain
 
 import torch
+from torch import Tensor
 from fastcore.basics import patch
 from torch.utils.checkpoint import get_device_states,set_device_states
 
@@ -20,7 +21,7 @@ from .transformer import Stack
 # %% ../../nbs/20_blocks/03_reversible.ipynb #c862d34f
 @contextmanager
 def record_call(
-    x:torch.Tensor, # Any tensor on the device in use
+    x:Tensor, # Any tensor on the device in use
     notes:list, # Tensors are appended here
 ):
     "Note the state of the random generators, and the discrete choices made inside a `with` block"
@@ -29,8 +30,8 @@ def record_call(
     for o in choices: notes += [smallest_type(o),o.new_empty(0)] # the second one knows the type
 
 def smallest_type(
-    choice:torch.Tensor, # Integers or booleans
-)->torch.Tensor:
+    choice:Tensor, # Integers or booleans
+)->Tensor:
     "The same numbers in the smallest type that holds them"
     if choice.dtype==torch.bool or not choice.numel(): return choice
     low,high = torch.stack(choice.aminmax()).tolist()
@@ -40,7 +41,7 @@ def smallest_type(
 # %% ../../nbs/20_blocks/03_reversible.ipynb #b8a97025
 @contextmanager
 def repeat_call(
-    x:torch.Tensor, # Any tensor on the device in use
+    x:Tensor, # Any tensor on the device in use
     notes:list, # From `record_call`
 ):
     "Draw the same random numbers and make the same choices inside a `with` block"
@@ -54,7 +55,7 @@ def repeat_call(
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #92d9d436
 def same_autocast(
-    x:torch.Tensor, # Any tensor on the device in use
+    x:Tensor, # Any tensor on the device in use
 ): # A function without arguments that opens a `with` block
     "Remember the present autocast settings, to open them again later"
     settings = [dict(device_type=o, dtype=torch.get_autocast_dtype(o),
@@ -87,8 +88,8 @@ def stand_ins(
 # %% ../../nbs/20_blocks/03_reversible.ipynb #8e3eee5a
 def pull_back(
     step, # A `Step`
-    x:torch.Tensor, # Its input, (b, n, d_model)
-    g:torch.Tensor, # Gradient of what it added, (b, n, d_model)
+    x:Tensor, # Its input, (b, n, d_model)
+    g:Tensor, # Gradient of what it added, (b, n, d_model)
     leaves:list, # Other tensors whose gradients are wanted
     sums:list, # What their gradients are to be added to; None where there is nothing yet
     autocast, # From `same_autocast`; holds for the step, not for its gradient
@@ -153,7 +154,7 @@ def snapshot(self:ReversibleRun):
     given = []
     tensors = chain(self.stack.parameters(), self.stack.buffers())
     map_state(given.append, [o for o in self.kwargs.values()
-                             if isinstance(o, torch.Tensor)]+[state for _,state,
+                             if isinstance(o, Tensor)]+[state for _,state,
                                                               _ in self.steps])
     return [(o,o.training) for o in self.stack.modules()],[(id(o),o._version)
                                                            for o in chain(tensors, given)]
@@ -213,10 +214,10 @@ class ReversibleStack(Stack):
 # %% ../../nbs/20_blocks/03_reversible.ipynb #9ef03e1f
 @patch
 def forward(self:ReversibleStack,
-    x:torch.Tensor, # (b, n, d_model)
+    x:Tensor, # (b, n, d_model)
     states=None, # One state per block, from an earlier call
     keep_states:bool=True, # Return the new states?
-    context:torch.Tensor=None, # Passed to the steps; has a gradient
+    context:Tensor=None, # Passed to the steps; has a gradient
     **kwargs, # `mask` and the like, passed to the steps; without gradients
 ): # `(y, states)`: the states are None unless kept
     "Run all blocks on two streams, and return their mean"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int,open_size
 from ..attention.layer import AttentionLayer
@@ -102,7 +102,7 @@ def feed(self:Block, x, state=None, context=None, mask=None):
 # %% ../../nbs/20_blocks/02_transformer.ipynb #c31982f3
 @patch
 def forward(self:Block,
-    x:torch.Tensor, # (b, n, d_model)
+    x:Tensor, # (b, n, d_model)
     state=None, # State of the first step, the attention layer
     **kwargs, # `context` and `mask`, passed to the attention layer
 ): # `(y, state)`
@@ -118,7 +118,7 @@ class PostNormBlock(Block):
     """Post-norm residual block: attention, then feed-forward, each sum normalised (Vaswani et al.
     2017, section 3.1)"""
     def forward(self,
-        x:torch.Tensor, # (b, n, d_model)
+        x:Tensor, # (b, n, d_model)
         state=None, # State of the attention layer
         **kwargs, # `context` and `mask`, passed to the attention layer
     ): # `(y, state)`
@@ -138,7 +138,7 @@ class PostNormBlock(Block):
 class Stack(nn.ModuleList):
     "Blocks one after the other"
     def forward(self,
-        x:torch.Tensor, # (b, n, d_model)
+        x:Tensor, # (b, n, d_model)
         states=None, # One state per block, from an earlier call
         keep_states:bool=True, # Return the new states?
         **kwargs, # `context` and `mask`, passed to the blocks

@@ -12,6 +12,7 @@ from collections import namedtuple
 
 import numpy as np
 import torch
+from torch import Tensor
 from fastcore.basics import chunked,merge,patch
 from fastai.data.core import DataLoaders,TfmdDL
 from fastai.torch_core import default_device
@@ -40,7 +41,7 @@ def copy_sequences(
     # Symbols 1..vocab_sz-1 and the separator 0; at least 3, else there is nothing to tell apart
     vocab_sz:int=128,
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
-)->torch.Tensor: # LongTensor (n_items, length)
+)->Tensor: # LongTensor (n_items, length)
     "Draw sequences `0 w 0 w`, or raise `ValueError` for sizes out of range"
     m = _string_length(length, vocab_sz)
     w = torch.randint(1, vocab_sz, (check_int('n_items', n_items), m), generator=generator)
@@ -51,7 +52,7 @@ from .loaders import IGNORE # targets with this value, -100, count nowhere
 
 # %% ../../nbs/40_data/01_copy.ipynb #d1fa56e7
 def copy_xy(
-    seqs:torch.Tensor, # Sequences `0 w 0 w`, (n, length)
+    seqs:Tensor, # Sequences `0 w 0 w`, (n, length)
 )->tuple: # Input and target, both (n, length-1)
     """Split sequences into the input and the target of a language model, with only the second half
     scored"""
@@ -94,7 +95,7 @@ def varied_copy_sequences(
     length:int,
     vocab_sz:int=11, # Symbols 1..vocab_sz-1 and the separator 0; at least 3
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
-)->torch.Tensor: # LongTensor (n_items, length)
+)->Tensor: # LongTensor (n_items, length)
     """Draw sequences `w 0 w 0...0` with `w` of varied length (Katharopoulos et al. 2020), or raise
     `ValueError` for sizes out of range"""
     a,b = _varied_lengths(length, vocab_sz)
@@ -103,7 +104,7 @@ def varied_copy_sequences(
 
 # %% ../../nbs/40_data/01_copy.ipynb #5e758a06
 def varied_copy_xy(
-    seqs:torch.Tensor, # Sequences `w 0 w 0...0`, (n, length)
+    seqs:Tensor, # Sequences `w 0 w 0...0`, (n, length)
 )->tuple: # Input and target, both (n, length-1)
     """Split sequences of varied strings into input and target, with only the separator and the
     second `w` scored"""
@@ -206,7 +207,7 @@ class CopyDL(GeneratedDL):
 def sequences(self:CopyDL,
     first:int, # Number of the first sequence
     n:int, # How many
-)->torch.Tensor: # (n, length)
+)->Tensor: # (n, length)
     "Generate `n` consecutive sequences of the current epoch"
     where = (self.seed,0 if self.fixed else self.epoch+1,first,n)
     N = self.vocab_sz-1
@@ -218,7 +219,7 @@ def sequences(self:CopyDL,
 
 @patch
 def xy(self:CopyDL,
-    seqs:torch.Tensor, # From `sequences`
+    seqs:Tensor, # From `sequences`
 )->tuple: # Input and target
     "Split sequences as their task wants it"
     return (varied_copy_xy if self.varied else copy_xy)(seqs)

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from fastai.data.core import DataLoaders,TfmdDL
 from fastai.torch_core import default_device,to_cpu
 
@@ -37,9 +38,9 @@ def read_digits()->Digits:
 
 # %% ../../nbs/40_data/04_digits.ipynb #d5bf235a
 def tile_images(
-    images:torch.Tensor, # (n, height, width)
+    images:Tensor, # (n, height, width)
     ncols:int=10, # Images in a row
-)->torch.Tensor: # One large image, with lines of nan between the small ones
+)->Tensor: # One large image, with lines of nan between the small ones
     "Lay images out in rows"
     rows = -(-len(images)//check_int('ncols', ncols))
     _,h,w = images.shape
@@ -50,7 +51,7 @@ def tile_images(
 
 # %% ../../nbs/40_data/04_digits.ipynb #151cb9eb
 def show_digits(
-    images:torch.Tensor, # (n, height, width), grey levels 0..16
+    images:Tensor, # (n, height, width), grey levels 0..16
     ncols:int=10, # Images in a row
     ax:plt.Axes=None, # Where to draw; None for a new figure
     title:str=None, # Text above
@@ -96,7 +97,7 @@ START = LEVELS # Token before the first pixel
 
 # %% ../../nbs/40_data/04_digits.ipynb #6c9d0308
 def pixel_xy(
-    images:torch.Tensor, # (n, height, width), grey levels 0..16
+    images:Tensor, # (n, height, width), grey levels 0..16
 )->tuple: # Input and target, both (n, height*width)
     """Turn images into the input and target of a language model, or raise `ValueError` for what is
     no image"""
@@ -161,14 +162,14 @@ def digits_dls(
 
 # %% ../../nbs/40_data/04_digits.ipynb #07304eca
 def pack_images(
-    images:torch.Tensor, # (n, 8, 8), grey levels 0..16
+    images:Tensor, # (n, 8, 8), grey levels 0..16
 )->list: # One string of 64 characters an image
     "Write images as strings, a character a pixel"
     return [''.join('0123456789abcdefg'[p] for p in row) for row in pixel_xy(images)[1].tolist()]
 
 def unpack_images(
     strings, # From `pack_images`
-)->torch.Tensor: # (n, 8, 8) of bytes
+)->Tensor: # (n, 8, 8) of bytes
     "Read images from strings, or raise `ValueError`"
     for s in strings:
         if len(s)!=SIDE**2:
@@ -178,7 +179,7 @@ def unpack_images(
 
 # %% ../../nbs/40_data/04_digits.ipynb #c43de395
 def pixel_contexts(
-    images:torch.Tensor, # (n, height, width), grey levels 0..16
+    images:Tensor, # (n, height, width), grey levels 0..16
 )->dict: # Name of a table -> row of the table for every pixel, (n, height*width)
     "What the trivial models know about a pixel"
     x,y = pixel_xy(images)
@@ -188,10 +189,10 @@ def pixel_contexts(
 
 # %% ../../nbs/40_data/04_digits.ipynb #21136bb6
 def table_bits(
-    train:torch.Tensor, # Images that fill the table, (n, height, width)
-    test:torch.Tensor, # Images to predict
+    train:Tensor, # Images that fill the table, (n, height, width)
+    test:Tensor, # Images to predict
     name:str, # 'position', 'previous' or 'neighbours'
-)->torch.Tensor: # Bits of every pixel of `test`, (n, height*width)
+)->Tensor: # Bits of every pixel of `test`, (n, height*width)
     "Predict pixels by counting"
     (c,y),(c_test,y_test) = ((pixel_contexts(o)[name].flatten(), pixel_xy(o)[1].flatten())
                              for o in (train,test))

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import permutations
 
 import torch
+from torch import Tensor
 
 from ..core import check_choice,check_int
 from .loaders import IGNORE
@@ -47,11 +48,11 @@ def mqar_batch(
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #c1f958ee
 def draw_distinct(
-    weights:torch.Tensor, # (n,), above 0; probabilities of the first draw, up to a factor
+    weights:Tensor, # (n,), above 0; probabilities of the first draw, up to a factor
     n_items:int, # How many rows
     k:int, # Draws in a row, at most n
     generator:torch.Generator=None, # Source of randomness
-)->torch.Tensor: # Integers below n, (n_items, k), no two in a row the same
+)->Tensor: # Integers below n, (n_items, k), no two in a row the same
     "Draw one after the other without putting back: the largest `log(weight) + Gumbel noise`"
     u = torch.rand(n_items, len(weights), generator=generator, dtype=torch.float64)
     return (weights.log()-(-u.clamp(min=1e-300).log()).log()).topk(k, 1).indices
@@ -111,7 +112,7 @@ def counting_batch(
 A5_SIZE = 60 # Elements; number 0 leaves everything in its place
 
 @lru_cache(None)
-def a5_products()->torch.Tensor: # (60, 60)
+def a5_products()->Tensor: # (60, 60)
     "Numbers of the products of all pairs of even permutations of five things: first i, then j"
     both = [list(p) for p in permutations(range(5)) if is_even(p)]
     number = {tuple(p): i for i,p in enumerate(both)}

@@ -17,7 +17,7 @@ from fastai.data.core import DataLoaders,TfmdDL
 from fastai.torch_core import default_device,to_cpu
 from fastcore.basics import chunked,patch
 from matplotlib.dates import AutoDateLocator,ConciseDateFormatter
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int
 from .loaders import Loaders,Shown,ShownBatch
@@ -32,7 +32,7 @@ class Windows:
         series:TimeSeries, # The whole series
         rows:tuple, # The stretch: first row, row after the last
         scaler:Scaler, # From the training rows
-        times:torch.Tensor, # Time features of the whole series, (n, t)
+        times:Tensor, # Time features of the whole series, (n, t)
         seq_len:int=96, # Rows of input
         horizon:int=24, # Rows to forecast
         label_len:int=None, # Observed rows that begin the decoder input; None for half of the input
@@ -93,7 +93,7 @@ def batch(self:Windows,
 # %% ../../nbs/40_data/06_forecast.ipynb #fab97993
 @patch
 def check_input(self:Windows,
-    x:torch.Tensor, # What a model is to read
+    x:Tensor, # What a model is to read
 ):
     "Raise `ValueError` unless `x` is (b, seq_len, c)"
     if x.ndim!=3 or x.shape[1:]!=(self.seq_len,len(self.columns)):
@@ -110,7 +110,7 @@ def forecast_windows(
     sizes=None, # As in `series_borders`
     freq:str=None, # As in `time_features`
     # What else is known of every row in advance, (n, k); it becomes k further time features
-    known:torch.Tensor=None,
+    known:Tensor=None,
 )->Split: # `train`, `valid` and `test`, each of them `Windows`
     "Divide a series, standardise it and cut it into windows, or raise `ValueError`"
     check_int('seq_len', seq_len); check_int('horizon', horizon)
@@ -253,7 +253,7 @@ def repeat_season(
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c8a14c29
 def window_gram(
-    values:torch.Tensor, # A stretch of rows, (n, c)
+    values:Tensor, # A stretch of rows, (n, c)
     length:int, # Rows of a window
 # Sums over all n-length+1 windows: of products, (c, length, length), and of values, (c, length),
 # float64

@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from ..core import check_int,read_json,write_json
 from ..pretrained import Companion,companions
@@ -117,7 +118,7 @@ def read_future(
     outlook:Outlook, # Of a model with columns that are known in advance, or without
     future:pd.DataFrame, # Table with the future rows of these columns; None for none
     later:pd.DatetimeIndex, # The dates to forecast
-)->torch.Tensor: # (n, k), float64
+)->Tensor: # (n, k), float64
     "What is known of the rows to forecast, or `ValueError`"
     if not outlook.known:
         if future is None: return torch.empty(len(later), 0)

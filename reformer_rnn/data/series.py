@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 from fastcore.basics import patch
 
 from ..core import check_choice,check_int,read_json,write_json
@@ -315,7 +316,7 @@ units = dict( # Unit of the step -> its features
 def time_features(
     dates:pd.DatetimeIndex, # (n,), evenly spaced
     freq:str=None, # A key of `units`; None for what fits the step
-)->torch.Tensor: # (n, t), with t features: 5 for minutes, 4 for hours, 3 for days, 1 for months
+)->Tensor: # (n, t), with t features: 5 for minutes, 4 for hours, 3 for days, 1 for months
     "Write dates as numbers between -1/2 and 1/2"
     unit = step_unit(series_step(dates))
     unit = unit if freq is None else check_choice('freq', freq, units)
@@ -359,7 +360,7 @@ def series_borders(
 class Scaler:
     "Standardise columns by the mean and standard deviation of the rows it was made from"
     def __init__(self,
-        values:torch.Tensor, # Training rows, (n, c)
+        values:Tensor, # Training rows, (n, c)
         columns:tuple, # Their names, c of them
     ):
         self.columns,values = tuple(columns),values.double()
@@ -393,16 +394,16 @@ def _check(self:Scaler, values):
 # %% ../../nbs/40_data/05_series.ipynb #6afc8a1e
 @patch
 def transform(self:Scaler,
-    values:torch.Tensor, # (..., c), in units of the series
-)->torch.Tensor: # Same shape
+    values:Tensor, # (..., c), in units of the series
+)->Tensor: # Same shape
     "Standardise values"
     mean,std = self._check(values)
     return (values-mean)/std
 
 @patch
 def inverse(self:Scaler,
-    values:torch.Tensor, # (..., c), standardised, such as a forecast
-)->torch.Tensor: # Same shape
+    values:Tensor, # (..., c), standardised, such as a forecast
+)->Tensor: # Same shape
     "Return to the units of the series"
     mean,std = self._check(values)
     return values*std+mean

@@ -10,6 +10,7 @@ __all__ = ['CUPS', 'PRODUCTS', 'N_KEYS', 'N_VALUES', 'N_WRITES', 'parity_batch',
 from itertools import permutations
 
 import torch
+from torch import Tensor
 
 from ..core import check_int
 from .copy import IGNORE
@@ -29,7 +30,7 @@ def parity_batch(
 # %% ../../nbs/40_data/10_state_tracking.ipynb #129681f4
 CUPS = torch.tensor(list(permutations(range(3)))) # Where each of three cups comes from
 
-def products()->torch.Tensor: # (6, 6)
+def products()->Tensor: # (6, 6)
     "Numbers of the products of all pairs of permutations"
     both = CUPS[:,None].expand(6, 6, 3).gather(-1, CUPS[None].expand(6, 6, 3))
     return (both.unsqueeze(2)==CUPS).all(-1).int().argmax(-1)
@@ -37,9 +38,9 @@ def products()->torch.Tensor: # (6, 6)
 PRODUCTS = products()
 
 def running_products(
-    x:torch.Tensor, # Numbers of elements of a group, (b, n)
-    table:torch.Tensor, # Numbers of the products of all pairs, first row, then column
-)->torch.Tensor: # (b, n)
+    x:Tensor, # Numbers of elements of a group, (b, n)
+    table:Tensor, # Numbers of the products of all pairs, first row, then column
+)->Tensor: # (b, n)
     "The product of each sequence so far; element 0 changes nothing"
     at = torch.zeros_like(x[:,0])
     seen = []
@@ -80,9 +81,9 @@ def reassigned_batch(
     return torch.cat([keys*N_VALUES+values,N_WRITES+asked], 1),y
 
 def last_writes(
-    keys:torch.Tensor, # Keys that are written, (b, n)
-    asked:torch.Tensor, # Keys that are asked, (b, m)
-)->torch.Tensor: # Positions, (b, m)
+    keys:Tensor, # Keys that are written, (b, n)
+    asked:Tensor, # Keys that are asked, (b, m)
+)->Tensor: # Positions, (b, m)
     "Where each key was written last"
     places = torch.arange(keys.shape[1])
     return torch.where(keys.unsqueeze(1)==asked.unsqueeze(2), places, -1).amax(-1)

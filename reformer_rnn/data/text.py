@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 from fastai.data.core import DataLoaders
 from fastai.data.external import fastai_path
 from fastai.text.data import LMDataLoader
@@ -90,7 +91,7 @@ def read_bytes(
     n_bytes:int=None, # How many bytes from the beginning; None for all
     # 'utf-8' or 'ascii' if the bytes must be text of that encoding; None to take any bytes
     encoding:str=None,
-)->torch.Tensor: # ByteTensor (n,)
+)->Tensor: # ByteTensor (n,)
     "Read the bytes of a file, or raise `FileNotFoundError` or `ValueError`"
     if encoding is not None: check_choice('encoding', encoding, ('utf-8','ascii'))
     path = SAMPLE if path is None else find_file(path)
@@ -130,7 +131,7 @@ STANDARD_SPLIT = dict(valid=.05, test=.05)
 
 # %% ../../nbs/40_data/02_text.ipynb #d8bfc25f
 def split_bytes(
-    data:torch.Tensor, # A text, (n,)
+    data:Tensor, # A text, (n,)
     valid:float=0.1, # Share of the text for validation, after the training part
     test:float=0., # Share for the final test, at the end
 )->Split: # `train`, `valid`, `test`: views of `data`
@@ -164,13 +165,13 @@ def _as_numpy(data, minimum):
 
 # %% ../../nbs/40_data/02_text.ipynb #f291e027
 def unigram_bits(
-    data:torch.Tensor, # A text, (n,)
+    data:Tensor, # A text, (n,)
 )->float: # Bits per byte
     "Compute the entropy of the byte frequencies"
     return _bits(np.bincount(_as_numpy(data, 1)))
 
 def bigram_bits(
-    data:torch.Tensor, # A text, (n,), at least two bytes
+    data:Tensor, # A text, (n,), at least two bytes
 )->float: # Bits per byte
     "Compute the entropy of a byte given the one before it"
     ids = _as_numpy(data, 2)
@@ -197,7 +198,7 @@ class ByteDL(Shown, LMDataLoader):
 
     def create_item(self, seq):
         "Return the input and target of one row of one batch"
-        return tuple(x.as_subclass(torch.Tensor).long() for x in super().create_item(seq))
+        return tuple(x.as_subclass(Tensor).long() for x in super().create_item(seq))
 
     @property
     def n_targets(self)->int:
@@ -211,8 +212,8 @@ class ByteDL(Shown, LMDataLoader):
 
 # %% ../../nbs/40_data/02_text.ipynb #9641bdc1
 def text_dls(
-    train:torch.Tensor, # Training text, (n,), bytes
-    valid:torch.Tensor, # Validation text, (m,)
+    train:Tensor, # Training text, (n,), bytes
+    valid:Tensor, # Validation text, (m,)
     bs:int=32, # Rows of a training batch
     seq_len:int=256, # Bytes a row
     val_bs:int=None, # Rows of a validation batch, fewer for a short text; None for `bs`
@@ -227,7 +228,7 @@ def text_dls(
     check_int('val_bs', val_bs)
     check_int('vocab_sz', vocab_sz, maximum=256)
     for name,text,rows in (('train',train,bs), ('valid',valid,val_bs)):
-        if not isinstance(text, torch.Tensor) or text.dtype!=torch.uint8 or text.ndim!=1:
+        if not isinstance(text, Tensor) or text.dtype!=torch.uint8 or text.ndim!=1:
             raise ValueError(f'{name}: expected a tensor of bytes of shape (n,), as `read_bytes` '
                              'gives it')
         if len(text) < rows*seq_len+1:

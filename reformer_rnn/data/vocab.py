@@ -10,6 +10,7 @@ __all__ = ['vocab_kinds', 'LetterVocab', 'word_cutter', 'word_rules', 'WordVocab
 # %% ../../nbs/40_data/12_vocab.ipynb #9da4ddcf
 import numpy as np
 import torch
+from torch import Tensor
 from fastcore.basics import patch
 
 from ..core import check_choice,read_json,write_json
@@ -160,7 +161,7 @@ def _unknown(vocab, ids):
 def text_ids(
     text:str, # At least one character
     vocab=None, # As for `as_vocab`
-)->torch.Tensor: # (1, n), integers
+)->Tensor: # (1, n), integers
     "The tokens of a text, as a model reads them, or `ValueError`"
     vocab = as_vocab(vocab)
     if not text: raise ValueError('the text is empty: give at least one character')
@@ -231,7 +232,7 @@ def continue_text(
 def model_ids(
     model, # With `vocab` and `vocab_sz`
     text:str, # At least one character
-)->torch.Tensor: # (1, n), where the model is
+)->Tensor: # (1, n), where the model is
     "The tokens of a text as a model knows them, or `ValueError`"
     if model.vocab is None:
         raise ValueError('the model has no vocabulary: set model.vocab to the one that it was '

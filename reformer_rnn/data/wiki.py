@@ -14,6 +14,7 @@ from zipfile import BadZipFile,ZipFile
 
 import numpy as np
 import torch
+from torch import Tensor
 from fastai.data.external import fastai_path
 from fastprogress.fastprogress import progress_bar
 
@@ -119,7 +120,7 @@ def _as_bytes(text):
     "A string, bytes or a tensor of bytes as bytes"
     if isinstance(text, str): return text.encode()
     if isinstance(text, (bytes,bytearray)): return bytes(text)
-    if isinstance(text, torch.Tensor) and text.dtype==torch.uint8 and text.ndim==1:
+    if isinstance(text, Tensor) and text.dtype==torch.uint8 and text.ndim==1:
         return text.cpu().numpy().tobytes()
     raise ValueError('expected a string, bytes, or a tensor of bytes of shape (n,), as '
                      f'`read_bytes` gives it, not {type(text).__name__}')
@@ -144,7 +145,7 @@ _ENCODE = bytes(TEXT8_SYMBOLS.find(chr(c))%256 for c in range(256)) # 255 for wh
 
 def encode_text8(
     text, # Text of a to z and space: string, bytes, or tensor of bytes
-)->torch.Tensor: # ByteTensor (n,) of 0..26
+)->Tensor: # ByteTensor (n,) of 0..26
     """Number the 27 symbols of text8, or raise `ValueError` at the first character that is none of
     them"""
     text = _as_bytes(text)
@@ -183,7 +184,7 @@ def _is_beginning(raw, name, path):
 
 # %% ../../nbs/40_data/03_wiki.ipynb #25385f61
 def text_name(
-    data:torch.Tensor, # A text as it was read, (n,), bytes; not its numbers from `encode_text8`
+    data:Tensor, # A text as it was read, (n,), bytes; not its numbers from `encode_text8`
     path=None, # The file it was read from
 )->str:
     "Name a text as what it is: a whole corpus, the beginning of one, or a file and its size"

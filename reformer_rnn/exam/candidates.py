@@ -14,7 +14,7 @@ from inspect import isclass
 
 from fastcore.basics import patch
 import torch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_int
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
@@ -50,8 +50,8 @@ def forward(self:ForeignLayer, x, state=None, context=None, mask=None):
         raise ValueError(f'{self.label} carries no state: give it whole sequences')
     y = self.module(x, state) if self.carries else self.module(x)
     y,state = y if isinstance(y, tuple) and len(y)==2 else (y,None)
-    if not isinstance(y, torch.Tensor) or y.shape!=x.shape:
-        shape = tuple(y.shape) if isinstance(y, torch.Tensor) else type(y).__name__
+    if not isinstance(y, Tensor) or y.shape!=x.shape:
+        shape = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(f'{self.label} returned {shape} for an input of shape '
                          f'{tuple(x.shape)}: expected the same shape, or a pair of it and a '
                          'state')

@@ -17,7 +17,7 @@ from fastai.callback.core import Callback,CancelFitException
 from fastai.callback.training import GradientClip
 from fastai.learner import Learner
 from fastai.optimizer import Adam
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_writable,seed_everything,state_nbytes
 from ..data.exam_tasks import ExamDL,exam_tasks
@@ -155,10 +155,10 @@ TRIAL,TEST = 2**29,2**30 # Added to the seed of the sequences that judge rates, 
 
 def answers(
     model:nn.Module, # Trained
-    x:torch.Tensor, # Input, (b, n)
-    y:torch.Tensor, # Target, (b, n), shown to the oracle alone
+    x:Tensor, # Input, (b, n)
+    y:Tensor, # Target, (b, n), shown to the oracle alone
     carries:bool, # Can the model carry a state?
-)->torch.Tensor: # (b, n)
+)->Tensor: # (b, n)
     "What a model answers"
     if hasattr(model, 'answers'): model.answers = y
     if x.shape[1]<=LONG or not carries: return model(x).argmax(-1)

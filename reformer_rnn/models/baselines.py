@@ -8,7 +8,7 @@ __all__ = ['LinearMap', 'SubtractLast', 'Corrected', 'fitted_map', 'Ensemble', '
 # %% ../../nbs/30_models/13_baselines.ipynb #194315f4
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor,nn
 
 from ..data.forecast import linear_weights
 from ..pretrained import Pretrained
@@ -25,9 +25,9 @@ class LinearMap(Pretrained):
         self.map = nn.Linear(seq_len, horizon)
 
     def forward(self,
-        x:torch.Tensor, # Observed rows, (b, seq_len, c)
+        x:Tensor, # Observed rows, (b, seq_len, c)
         *_, # Times and decoder input, which it has no use for
-    )->torch.Tensor: # (b, horizon, c)
+    )->Tensor: # (b, horizon, c)
         "Forecast, or raise `ValueError` for another number of rows"
         if x.ndim!=3 or x.shape[1]!=self.map.in_features:
             raise ValueError(f'x has shape {tuple(x.shape)}: '
@@ -44,11 +44,11 @@ class SubtractLast(Pretrained):
         self.model = model
 
     def forward(self,
-        x:torch.Tensor, # Observed rows, (b, seq_len, c)
-        x_time:torch.Tensor, # Their time features, (b, seq_len, t)
-        decoder_input:torch.Tensor, # Not needed: it is made anew
-        y_time:torch.Tensor, # Time features of the decoder's rows, (b, label_len+horizon, t)
-    )->torch.Tensor: # (b, horizon, c)
+        x:Tensor, # Observed rows, (b, seq_len, c)
+        x_time:Tensor, # Their time features, (b, seq_len, t)
+        decoder_input:Tensor, # Not needed: it is made anew
+        y_time:Tensor, # Time features of the decoder's rows, (b, label_len+horizon, t)
+    )->Tensor: # (b, horizon, c)
         "Forecast differences, and add the last row"
         last = x[:,-1:]
         return self.model(x-last, x_time, None, y_time)+last
@@ -65,11 +65,11 @@ class Corrected(Pretrained):
         self.model = model
 
     def forward(self,
-        x:torch.Tensor, # Observed rows, (b, seq_len, c)
-        x_time:torch.Tensor, # Their time features, (b, seq_len, t)
-        decoder_input:torch.Tensor, # Not needed: it is made anew
-        y_time:torch.Tensor, # Time features of the decoder's rows, (b, label_len+horizon, t)
-    )->torch.Tensor: # (b, horizon, c)
+        x:Tensor, # Observed rows, (b, seq_len, c)
+        x_time:Tensor, # Their time features, (b, seq_len, t)
+        decoder_input:Tensor, # Not needed: it is made anew
+        y_time:Tensor, # Time features of the decoder's rows, (b, label_len+horizon, t)
+    )->Tensor: # (b, horizon, c)
         "Forecast, and correct the forecast"
         return self.linear(x)+self.model(x-x[:,-1:], x_time, None, y_time)
 
@@ -97,22 +97,22 @@ class Ensemble(Pretrained):
 
     def each(self,
         *xs, # What a member is called with
-    )->torch.Tensor: # (b, members, horizon, c)
+    )->Tensor: # (b, members, horizon, c)
         "The forecasts of all members"
         return torch.stack([member(*xs) for member in self.members], 1)
 
     def forward(self,
         *xs, # What a member is called with
-    )->torch.Tensor: # (b, horizon, c), in training (b, members, horizon, c)
+    )->Tensor: # (b, horizon, c), in training (b, members, horizon, c)
         "Forecast"
         found = self.each(*xs)
         return found if self.training else found.mean(1)
 
 # %% ../../nbs/30_models/13_baselines.ipynb #f0f7f1a1
 def each_mse(
-    forecast:torch.Tensor, # (b, horizon, c), or (b, members, horizon, c)
-    y:torch.Tensor, # What came, (b, horizon, c)
-)->torch.Tensor: # One number
+    forecast:Tensor, # (b, horizon, c), or (b, members, horizon, c)
+    y:Tensor, # What came, (b, horizon, c)
+)->Tensor: # One number
     "Mean squared error; of an ensemble in training the mean over its members"
     if forecast.ndim>y.ndim: y = y.unsqueeze(1).expand_as(forecast)
     return F.mse_loss(forecast, y)

@@ -12,7 +12,7 @@ from functools import partial
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 from torch.utils.checkpoint import checkpoint as run_checkpointed
 
 from ..core import check_choice,check_int,check_mask,detach_state
@@ -71,10 +71,10 @@ class FeedbackStack(Stack):
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #461694c9
 @patch
 def forward(self:FeedbackStack,
-    x:torch.Tensor, # (b, n, d_model)
+    x:Tensor, # (b, n, d_model)
     states=None, # One state per block, from an earlier call
     keep_states:bool=True, # Return the new states?
-    mask:torch.Tensor=None, # (b, n), False at padding
+    mask:Tensor=None, # (b, n), False at padding
 ): # `(y, states)`: the states are None unless kept
     "Run all blocks on one piece after the other"
     layer = self[self.recurrent].attention
@@ -234,7 +234,7 @@ class BlockRecurrentLM(LM):
 @patch
 def restart(self:BlockRecurrentLM,
     state, # An `LMState` from an earlier call, at the end of a block of tokens; None stays None
-    rows:torch.Tensor, # Boolean, (b,): which rows begin a new text
+    rows:Tensor, # Boolean, (b,): which rows begin a new text
 ):
     "The state in which some rows of the batch have seen nothing"
     if state is None: return None

@@ -8,7 +8,7 @@ __all__ = ['masked_pooling', 'check_labels', 'SequenceClassifier']
 # %% ../../nbs/30_models/16_classifier.ipynb #d004ff25
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_int,values_known
 from ..pretrained import Pretrained
@@ -18,9 +18,9 @@ from .carry import evaluating
 
 # %% ../../nbs/30_models/16_classifier.ipynb #cc20a901
 def masked_pooling(
-    x:torch.Tensor, # Vectors, (b, n, d)
-    mask:torch.Tensor, # Which of them are real, (b, n), at least one in each row
-)->torch.Tensor: # (b, 2 d)
+    x:Tensor, # Vectors, (b, n, d)
+    mask:Tensor, # Which of them are real, (b, n), at least one in each row
+)->Tensor: # (b, 2 d)
     "Mean and maximum over the real positions, or `ValueError`"
     if values_known(mask) and not mask.any(1).all():
         row = int((~mask.any(1)).nonzero()[0])
@@ -70,8 +70,8 @@ class SequenceClassifier(Pretrained):
 # %% ../../nbs/30_models/16_classifier.ipynb #86e408b0
 @patch
 def forward(self:SequenceClassifier,
-    ids:torch.Tensor, # Tokens, (b, n)
-)->torch.Tensor: # Logits, (b, n_classes)
+    ids:Tensor, # Tokens, (b, n)
+)->Tensor: # Logits, (b, n_classes)
     "Read texts and score the classes"
     mask = torch.ones_like(ids, dtype=torch.bool) if self.pad is None else ids!=self.pad
     padded = self.pad is not None and not (values_known(mask) and mask.all())

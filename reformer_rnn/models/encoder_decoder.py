@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_int,detach_state,select_state
 from ..pretrained import Pretrained
@@ -150,8 +150,8 @@ def check_cross(layer):
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #eec16bae
 @patch
 def read_source(self:EncoderDecoder,
-    src:torch.Tensor, # Source tokens, (b, m) integers
-    mask:torch.Tensor=None, # (b, m), False at padding; default all tokens but `pad`
+    src:Tensor, # Source tokens, (b, m) integers
+    mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
 ): # `(context, mask)`: what the encoder makes of it, (b, m, d_model), and which of it is real
     "Run the encoder"
     if mask is None and self.pad is not None: mask = src!=self.pad
@@ -160,10 +160,10 @@ def read_source(self:EncoderDecoder,
 
 @patch
 def forward(self:EncoderDecoder,
-    src:torch.Tensor, # Source tokens, (b, m) integers
-    tgt:torch.Tensor, # Target tokens behind a start token, (b, n) integers
-    mask:torch.Tensor=None, # (b, m), False at padding of the source; default all tokens but `pad`
-)->torch.Tensor: # Logits of the next target token at every position, (b, n, tgt_vocab_sz)
+    src:Tensor, # Source tokens, (b, m) integers
+    tgt:Tensor, # Target tokens behind a start token, (b, n) integers
+    mask:Tensor=None, # (b, m), False at padding of the source; default all tokens but `pad`
+)->Tensor: # Logits of the next target token at every position, (b, n, tgt_vocab_sz)
     "Logits for a known target"
     context,mask = self.read_source(src, mask)
     x,_ = self.decoder(self.tgt_embed(tgt), keep_states=False, context=context, mask=mask)
@@ -172,15 +172,15 @@ def forward(self:EncoderDecoder,
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #736346e0
 class DecoderState(NamedTuple):
     "What a decoder remembers"
-    position:torch.Tensor # Number of target tokens read, (b,)
+    position:Tensor # Number of target tokens read, (b,)
     layers:tuple # State of every block's attention to the target
     memory:tuple # What every block's cross-attention has prepared from the source
 
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #79c9a356
 @patch
 def encode(self:EncoderDecoder,
-    src:torch.Tensor, # Source tokens, (b, m) integers
-    mask:torch.Tensor=None, # (b, m), False at padding; default all tokens but `pad`
+    src:Tensor, # Source tokens, (b, m) integers
+    mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
 )->DecoderState: # The state in which decoding starts; without gradients if the model is reversible
     "Read the source and prepare cross-attention to it"
     context,mask = self.read_source(src, mask)
@@ -190,7 +190,7 @@ def encode(self:EncoderDecoder,
 
 @patch
 def step(self:EncoderDecoder,
-    tgt:torch.Tensor, # Target tokens, (b, n) integers; a start token first
+    tgt:Tensor, # Target tokens, (b, n) integers; a start token first
     state:DecoderState, # From `encode` or an earlier step
 ): # `(logits, state)`: logits are (b, n, tgt_vocab_sz)
     "Read target tokens, continuing from `state`"
@@ -205,16 +205,16 @@ def step(self:EncoderDecoder,
 @patch
 def generate(
     self:EncoderDecoder,
-    src:torch.Tensor, # Source tokens, (b, m) integers
+    src:Tensor, # Source tokens, (b, m) integers
     n:int, # Most tokens to write
     start:int, # Token that begins every target
     end:int=None, # Token that ends a target; None to write n tokens
-    mask:torch.Tensor=None, # (b, m), False at padding; default all tokens but `pad`
+    mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
     # 0 takes the most probable token, 1 draws from the distribution, more flattens it
     temperature:float=0.,
     top_k:int=None, # Draw from this many of the most probable tokens only
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
-)->torch.Tensor: # Target tokens after the start token, (b, n) or shorter if all have ended
+)->Tensor: # Target tokens after the start token, (b, n) or shorter if all have ended
     "Write targets through the recurrent form, in evaluation mode"
     self.check_writing(n, start, end, temperature=temperature, top_k=top_k)
     token = src.new_full((len(src),1), start)
@@ -244,14 +244,14 @@ def check_writing(self:EncoderDecoder, n, start, end, temperature=0., top_k=None
 @patch
 def beam_search(
     self:EncoderDecoder,
-    src:torch.Tensor, # Source tokens, (b, m) integers
+    src:Tensor, # Source tokens, (b, m) integers
     n:int, # Most tokens to write
     start:int, # Token that begins every target
     end:int, # Token that ends a target
     n_beams:int=4, # K: beginnings to keep for every source
     # α in the score: 0 for the log-probability, 1 for its mean over the tokens
     length_power:float=1.,
-    mask:torch.Tensor=None, # (b, m), False at padding; default all tokens but `pad`
+    mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
 # `(targets, scores)`: (b, K, n) or shorter, and (b, K), the best first; scores of -inf if there are
 # fewer than K targets
 ):

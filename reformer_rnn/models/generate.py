@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_int,trusting,using_up
 from ..data.vocab import continue_text
@@ -26,12 +26,12 @@ from .tape import Replay,Steps,same_form
 
 # %% ../../nbs/30_models/03_generate.ipynb #68a45ce8
 def token_probabilities(
-    logits:torch.Tensor, # (b, vocab_sz)
+    logits:Tensor, # (b, vocab_sz)
     # 0 takes the most probable token, infinity draws from all that are allowed alike
     temperature:float=1.,
     top_k:int=None, # Keep exactly this many of the most probable tokens
     top_p:float=None, # Keep the fewest tokens whose probabilities sum up to this
-)->torch.Tensor: # (b, vocab_sz), in float32 at least
+)->Tensor: # (b, vocab_sz), in float32 at least
     "The distribution of the next token; one with a logit of -inf has no probability"
     z = logits.to(torch.promote_types(logits.dtype, torch.float32))
     if temperature==0: return nn.functional.one_hot(logits.argmax(-1), z.shape[-1]).to(z.dtype)
@@ -45,22 +45,22 @@ def token_probabilities(
 
 # %% ../../nbs/30_models/03_generate.ipynb #4bfd006f
 def penalise_repetition(
-    logits:torch.Tensor, # (b, vocab_sz)
-    seen:torch.Tensor, # Which tokens stand in the text already, (b, vocab_sz) boolean
+    logits:Tensor, # (b, vocab_sz)
+    seen:Tensor, # Which tokens stand in the text already, (b, vocab_sz) boolean
     penalty:float, # θ: 1 for none, 1.2 in the paper
-)->torch.Tensor:
+)->Tensor:
     "Make tokens less probable that have been seen"
     return torch.where(seen, torch.where(logits>0, logits/penalty, logits*penalty), logits)
 
 # %% ../../nbs/30_models/03_generate.ipynb #17cfa787
 def sample_token(
-    logits:torch.Tensor, # (b, vocab_sz)
+    logits:Tensor, # (b, vocab_sz)
     temperature:float=1., # As for `token_probabilities`
     top_k:int=None, # As for `token_probabilities`
     # Source of the random numbers, or a list with one for each row; None for PyTorch's own
     generator:torch.Generator=None,
     top_p:float=None, # As for `token_probabilities`
-)->torch.Tensor: # (b, 1)
+)->Tensor: # (b, 1)
     "Draw the next token"
     check_sampling(temperature, top_k, logits.shape[-1], top_p)
     check_logits(logits)
@@ -106,8 +106,8 @@ class Generating(Carrying):
 
 # %% ../../nbs/30_models/03_generate.ipynb #e5016159
 def pad_left(
-    ids:torch.Tensor, # Tokens, (b, n)
-    mask:torch.Tensor, # (b, n), False at padding, wherever it is
+    ids:Tensor, # Tokens, (b, n)
+    mask:Tensor, # (b, n), False at padding, wherever it is
 ): # `(ids, mask)`: the mask is None if there is no padding
     "The same texts with their padding in front"
     order = mask.long().argsort(dim=1, stable=True)
@@ -133,13 +133,13 @@ def join_prompts(
 def check_prompts(
     model:Generating, # The model
     ids, # Tokens (b, n), or a list of prompts
-    mask:torch.Tensor=None, # (b, n), False at padding
+    mask:Tensor=None, # (b, n), False at padding
 ): # `(ids, mask)`: padded in front; the mask is None if there is no padding
     "The prompts as one batch; `ValueError` for what is none"
     if isinstance(ids, (list,tuple)):
         if mask is not None: raise ValueError('a list of prompts needs no mask: leave it out')
         ids,mask = join_prompts(ids, next(model.parameters()).device)
-    if not isinstance(ids, torch.Tensor):
+    if not isinstance(ids, Tensor):
         raise ValueError(f'ids are a {type(ids).__name__}: expected a tensor of tokens (batch, '
                          'positions), or a list of prompts')
     if ids.ndim!=2 or ids.shape[1]==0 or ids.dtype not in (torch.int64,torch.int32):
@@ -183,7 +183,7 @@ def check_stop(
 )->tuple: # Of tokens, perhaps none
     "The tokens that end a text; `ValueError` outside the vocabulary"
     if stop is None: return ()
-    if isinstance(stop, torch.Tensor): stop = stop.flatten().tolist()
+    if isinstance(stop, Tensor): stop = stop.flatten().tolist()
     tokens = stop if isinstance(stop, (list,tuple,set,range)) else (stop,)
     return tuple(check_int('stop', o, minimum=0, maximum=vocab_sz-1) for o in tokens)
 
@@ -221,9 +221,9 @@ class Decoder:
 @patch
 def read(self:Decoder,
     ids, # Prompts: tokens (b, n), or a list of them
-    mask:torch.Tensor=None, # (b, n), False at padding, wherever it is
+    mask:Tensor=None, # (b, n), False at padding, wherever it is
     prefill:int=2048, # Tokens to read at once
-)->torch.Tensor: # Logits of the next token, (b, vocab_sz)
+)->Tensor: # Logits of the next token, (b, vocab_sz)
     "Forget everything and read prompts"
     check_int('prefill', prefill)
     ids,mask = check_prompts(self.model, ids, mask)
@@ -247,8 +247,8 @@ def read(self:Decoder,
 
 # %% ../../nbs/30_models/03_generate.ipynb #069c6040
 def rows_by_length(
-    ids:torch.Tensor, # (b, n)
-    mask:torch.Tensor, # (b, n), False at padding, which is in front
+    ids:Tensor, # (b, n)
+    mask:Tensor, # (b, n), False at padding, which is in front
 )->list: # Of (numbers of rows, their tokens without padding, None for a mask)
     "Rows of one length together"
     lengths = mask.sum(1)
@@ -269,8 +269,8 @@ def read_pieces(model, ids, mask, size):
 # %% ../../nbs/30_models/03_generate.ipynb #9341557c
 @patch
 def __call__(self:Decoder,
-    tokens:torch.Tensor, # The next token of every row, (b,) or (b, 1); not checked
-)->torch.Tensor: # Logits of the token after it, (b, vocab_sz)
+    tokens:Tensor, # The next token of every row, (b,) or (b, 1); not checked
+)->Tensor: # Logits of the token after it, (b, vocab_sz)
     "Read one more token per row"
     if not self.groups: raise ValueError('nothing was read yet: call `read` with the prompts first')
     self.length += 1
@@ -335,7 +335,7 @@ def stream(
     # Source of the random numbers, or a list with one for each row; None for PyTorch's own
     generator:torch.Generator=None,
     # (b, n), False at padding, wherever it is: every row is continued as it would be alone
-    mask:torch.Tensor=None,
+    mask:Tensor=None,
     *,
     top_p:float=None, # Draw from the fewest tokens whose probabilities sum up to this
     repetition_penalty:float=1., # Above 1, tokens of the text so far become less probable
@@ -397,9 +397,9 @@ def generate(
     temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
     top_k:int=None, # Draw from this many of the most probable tokens only
     generator:torch.Generator=None, # Source of the random numbers, or a list with one for each row
-    mask:torch.Tensor=None, # (b, n), False at padding, wherever it is
+    mask:Tensor=None, # (b, n), False at padding, wherever it is
     **options, # `top_p`, `repetition_penalty`, `stop`, `prefill` and `compile` of `stream`
-)->torch.Tensor: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
+)->Tensor: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
     "Continue texts, in evaluation mode"
     if isinstance(ids, str):
         return continue_text(self, ids, n, temperature=temperature, top_k=top_k,

@@ -17,7 +17,7 @@ from urllib.request import getproxies
 
 import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 from torch.nn.attention import SDPBackend,sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
@@ -337,12 +337,12 @@ def attached(self:RecurrentGPT2,
 # %% ../../nbs/30_models/12_gpt2.ipynb #d2df4f61
 @patch
 def pass_window(self:RecurrentGPT2,
-    ids:torch.Tensor, # Tokens of one window, or the next of them, (b, n)
+    ids:Tensor, # Tokens of one window, or the next of them, (b, n)
     state, # At the start of the window, or for `past` tokens `inside` it
     write:bool=True, # Compute the memory for the next window? Then the window has to be whole
     cache=None, # Keys and values of the tokens before
     past:int=0, # How many these are
-    lengths:torch.Tensor=None, # How many tokens of each row are real, if padding follows, (b,)
+    lengths:Tensor=None, # How many tokens of each row are real, if padding follows, (b,)
 ): # `(logits, state, cache)`
     "Send tokens through the base with the memory beside it"
     rec = self.rec
@@ -399,10 +399,10 @@ def _real_first(ids, mask):
 # %% ../../nbs/30_models/12_gpt2.ipynb #315b029a
 @patch
 def step(self:RecurrentGPT2,
-    ids:torch.Tensor, # One window of tokens, (b, n) with n up to `window`
+    ids:Tensor, # One window of tokens, (b, n) with n up to `window`
     state:GPT2State=None, # What the window before returned; None at the start
-    reset:torch.Tensor=None, # (b,) boolean: which rows begin a new text
-    mask:torch.Tensor=None, # (b, n) boolean, False at padding
+    reset:Tensor=None, # (b,) boolean: which rows begin a new text
+    mask:Tensor=None, # (b, n) boolean, False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
     "Read a window and predict the next tokens, continuing from `state`"
     self.check(ids, state, reset, mask)
@@ -416,15 +416,15 @@ def step(self:RecurrentGPT2,
 # %% ../../nbs/30_models/12_gpt2.ipynb #cbb0e519
 @patch
 def read(self:RecurrentGPT2,
-    ids:torch.Tensor, # Tokens of any number of windows, (b, n); the last may be shorter
+    ids:Tensor, # Tokens of any number of windows, (b, n); the last may be shorter
     state:GPT2State=None, # What an earlier call returned, after a window
-    reset:torch.Tensor=None, # (b,) boolean: which rows begin a new text here
-    mask:torch.Tensor=None, # (b, n) boolean, False at padding
+    reset:Tensor=None, # (b,) boolean: which rows begin a new text here
+    mask:Tensor=None, # (b, n) boolean, False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
     "Read window by window, continuing from `state`"
     outs = []
     # fastai's own tensors would spread into the state
-    if not torch.compiler.is_compiling(): ids = ids.as_subclass(torch.Tensor)
+    if not torch.compiler.is_compiling(): ids = ids.as_subclass(Tensor)
     self.check(ids, state, reset, mask)
     ids,lengths,back = _real_first(ids, mask)
     state = self.begin(state, reset)
@@ -441,10 +441,10 @@ def read(self:RecurrentGPT2,
 # %% ../../nbs/30_models/12_gpt2.ipynb #f58e98cc
 @patch
 def forward(self:RecurrentGPT2,
-    ids:torch.Tensor, # Tokens, (b, n)
-    reset:torch.Tensor=None, # (b,) boolean: which rows begin a new text
-    mask:torch.Tensor=None, # (b, n) boolean, False at padding
-)->torch.Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
+    ids:Tensor, # Tokens, (b, n)
+    reset:Tensor=None, # (b,) boolean: which rows begin a new text
+    mask:Tensor=None, # (b, n) boolean, False at padding
+)->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
     "Logits; with `carry_state`, continuing from the call before"
     if self.training and self.rec.carries and torch.is_grad_enabled() and ids.shape[1]<=self.window:
         warnings.warn(f'one window of {ids.shape[1]} tokens per step: what {self.kind!r} writes is '
@@ -460,14 +460,14 @@ class Reading(NamedTuple):
     state:GPT2State # At the start of the window
     inside:GPT2State # Here
     cache:object # Keys and values of the window so far; the base extends it in place
-    window:torch.Tensor # Tokens of the window so far, (b, t)
+    window:Tensor # Tokens of the window so far, (b, t)
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #78b16d75
 @patch
 def next_logits(self:RecurrentGPT2,
-    ids:torch.Tensor, # Tokens, (b, n), of any number of windows
+    ids:Tensor, # Tokens, (b, n), of any number of windows
     state:Reading=None, # What an earlier call returned; it cannot be used twice
-    mask:torch.Tensor=None, # None: padding would count
+    mask:Tensor=None, # None: padding would count
 ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
     "Read tokens and predict the one that follows, from anywhere in a window"
     if mask is not None: raise ValueError('a mask: expected texts of one length, without padding')

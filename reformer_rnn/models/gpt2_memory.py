@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int
 from ..attention.block_recurrent import check_rows
@@ -23,8 +23,8 @@ from ..attention.rem import rem_mix
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #322b5d79
 class GPT2State(NamedTuple):
     "What a model remembers between two windows"
-    memory:torch.Tensor # (b, ...), depending on the kind; at least float32
-    known:torch.Tensor # (b,) boolean: which rows have read a window
+    memory:Tensor # (b, ...), depending on the kind; at least float32
+    known:Tensor # (b,) boolean: which rows have read a window
 
 class PooledState(GPT2State): "What `kv` remembers: m vectors, (b, m, d_model)"
 class TokensState(GPT2State): "What `rmt` remembers: m vectors, (b, m, d_model)"
@@ -40,7 +40,7 @@ class GPT2Shape(NamedTuple):
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #53e25825
 def restart(
     state:GPT2State, # What an earlier window left; None if there was none
-    rows:torch.Tensor, # (b,) boolean: which rows begin a new text; None for none of them
+    rows:Tensor, # (b,) boolean: which rows begin a new text; None for none of them
 )->GPT2State:
     "The state in which some rows have read nothing"
     if state is None or rows is None: return state
@@ -186,10 +186,10 @@ class LowRank(Retrofit):
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #5c00e66f
 def gated_scan(
-    a:torch.Tensor, # Decays in [0, 1], (b, n, r)
-    v:torch.Tensor, # What is added, (b, n, r)
-    s:torch.Tensor, # State before, (b, r)
-)->torch.Tensor: # States after every token, (b, n, r)
+    a:Tensor, # Decays in [0, 1], (b, n, r)
+    v:Tensor, # What is added, (b, n, r)
+    s:Tensor, # State before, (b, r)
+)->Tensor: # States after every token, (b, n, r)
     "s[t] = a[t] s[t-1] + v[t] for all t in log n rounds"
     v = torch.cat([v[:,:1]+a[:,:1]*s.unsqueeze(1),v[:,1:]], 1)
     k = 1
@@ -200,10 +200,10 @@ def gated_scan(
     return v
 
 def fixed_scan(
-    a:torch.Tensor, # Decays, (r,)
-    v:torch.Tensor, # (b, n, r)
-    s:torch.Tensor, # (b, r)
-)->torch.Tensor: # (b, n, r)
+    a:Tensor, # Decays, (r,)
+    v:Tensor, # (b, n, r)
+    s:Tensor, # (b, r)
+)->Tensor: # (b, n, r)
     "`gated_scan` for decays that are always the same"
     past,_ = rem_mix(v.transpose(1,2).unsqueeze(-1), 'regular', decay=a,
                      state=(a*s)[:,:,None,None,None])
@@ -246,9 +246,9 @@ def after_qkv(self:GatedRecurrence, ctx, i, x, qkv):
 @patch
 def states(self:GatedRecurrence,
     j:int, # Place of the layer
-    x:torch.Tensor, # What attention reads, (b, n, d)
-    s:torch.Tensor, # State before, (b, r)
-)->torch.Tensor: # (b, n, r)
+    x:Tensor, # What attention reads, (b, n, d)
+    s:Tensor, # State before, (b, r)
+)->Tensor: # (b, n, r)
     "The sums after every token"
     z = self.fixed[j] if self.fixed is not None else self.forget[j](x)
     u = self.write[j](x)
@@ -283,8 +283,8 @@ def pool_matrix(
     n:int, # Tokens of the window
     m:int, # Pieces
     # How many of the tokens count in each row, (b,); None for all of them
-    lengths:torch.Tensor=None,
-)->torch.Tensor: # (m, n) or (b, m, n), every row a mean
+    lengths:Tensor=None,
+)->Tensor: # (m, n) or (b, m, n), every row a mean
     "Means of m pieces of n tokens; pieces share tokens where n is no multiple of m"
     device = None if lengths is None else lengths.device
     piece = torch.arange(m, device=device)

@@ -12,7 +12,7 @@ from itertools import count
 import torch
 import torch.nn.functional as F
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int,values_known
 from ..pretrained import Pretrained
@@ -41,9 +41,9 @@ class SeriesEmbedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self,
-        x:torch.Tensor, # Values, (b, n, c_in)
-        times:torch.Tensor, # Time features, (b, n, n_time)
-    )->torch.Tensor: # (b, n, d_model)
+        x:Tensor, # Values, (b, n, c_in)
+        times:Tensor, # Time features, (b, n, n_time)
+    )->Tensor: # (b, n, d_model)
         "Embed a series"
         value = self.value(x.transpose(1,2)).transpose(1,2)
         places = self.positions(torch.arange(x.shape[1], device=x.device)[None])
@@ -58,17 +58,17 @@ class Distil(nn.Sequential):
                         nn.BatchNorm1d(d_model), nn.ELU(), nn.MaxPool1d(3, 2, 1))
 
     def forward(self,
-        x:torch.Tensor, # (b, n, d_model)
-    )->torch.Tensor: # (b, ⌈n/2⌉, d_model)
+        x:Tensor, # (b, n, d_model)
+    )->Tensor: # (b, ⌈n/2⌉, d_model)
         "Convolve, normalise, and keep the largest of three at every second position"
         return super().forward(x.transpose(1,2)).transpose(1,2)
 
 # %% ../../nbs/30_models/09_informer.ipynb #5b53a166
 def decoder_input(
-    x:torch.Tensor, # Known values, (b, n, c)
+    x:Tensor, # Known values, (b, n, c)
     label_len:int, # How many of the last ones the decoder gets
     horizon:int, # How many are to be forecast
-)->torch.Tensor: # (b, label_len+horizon, c)
+)->Tensor: # (b, label_len+horizon, c)
     "The last known values, then zeros (Zhou et al. 2021, equation 6)"
     check_int('label_len', label_len, minimum=0, maximum=x.shape[1]); check_int('horizon', horizon)
     return F.pad(x[:,x.shape[1]-label_len:], (0,0,0,horizon))
@@ -76,8 +76,8 @@ def decoder_input(
 # %% ../../nbs/30_models/09_informer.ipynb #e72f633f
 def mixed_attention(
     layer, # An attention layer
-    x:torch.Tensor, # (b, n, d_model)
-)->torch.Tensor: # (b, n, d_model)
+    x:Tensor, # (b, n, d_model)
+)->Tensor: # (b, n, d_model)
     """Self-attention whose output rows hold successive positions of one head, as in the code of
     Zhou et al. (2021)"""
     layer.check(x, None, None)
@@ -100,9 +100,9 @@ class ForecastBlock(PostNormBlock):
         self.norm3 = nn.LayerNorm(attention.d_model)
 
     def forward(self,
-        x:torch.Tensor, # (b, n, d_model)
-        context:torch.Tensor, # Output of the encoder, (b, m, d_model)
-    )->torch.Tensor: # (b, n, d_model)
+        x:Tensor, # (b, n, d_model)
+        context:Tensor, # Output of the encoder, (b, m, d_model)
+    )->Tensor: # (b, n, d_model)
         "Add and normalise, three times"
         y = mixed_attention(self.attention, x) if self.mix else self.attention(x)[0]
         x = self.norm1(x+self.dropout(y))
@@ -139,7 +139,7 @@ class RSACrossAttention(SoftmaxAttention):
 
 # %% ../../nbs/30_models/09_informer.ipynb #0684a319
 @patch
-def times(self:RSACrossAttention, n, m)->torch.Tensor: # (n,)
+def times(self:RSACrossAttention, n, m)->Tensor: # (n,)
     "Times of n queries, on a clock that is zero at the first of m positions of the context"
     if self.overlap>min(n, m):
         raise ValueError(f'{n} queries and a context of {m} positions: expected at least '
@@ -262,9 +262,9 @@ def check_recurrence(heads, matrices, distils):
 # %% ../../nbs/30_models/09_informer.ipynb #5fd17d62
 @patch
 def encode(self:Informer,
-    x:torch.Tensor, # Known values, (b, seq_len, c_in)
-    x_time:torch.Tensor, # Their time features, (b, seq_len, n_time)
-)->torch.Tensor: # (b, m, d_model), where m is seq_len, halved by each distilling
+    x:Tensor, # Known values, (b, seq_len, c_in)
+    x_time:Tensor, # Their time features, (b, seq_len, n_time)
+)->Tensor: # (b, m, d_model), where m is seq_len, halved by each distilling
     "Read the window"
     x = self.src_embed(x, x_time)
     for i,block in enumerate(self.encoder):
@@ -275,13 +275,13 @@ def encode(self:Informer,
 # %% ../../nbs/30_models/09_informer.ipynb #1973a6ca
 @patch
 def forward(self:Informer,
-    x:torch.Tensor, # Known values, (b, seq_len, c_in)
-    x_time:torch.Tensor, # Their time features, (b, seq_len, n_time)
+    x:Tensor, # Known values, (b, seq_len, c_in)
+    x_time:Tensor, # Their time features, (b, seq_len, n_time)
     # The last label_len known values, then zeros, (b, label_len+horizon, c_in); None to make it of
     # `x`
-    y_in:torch.Tensor,
-    y_time:torch.Tensor, # Time features of the same rows, (b, label_len+horizon, n_time)
-)->torch.Tensor: # Forecast, (b, horizon, c_out)
+    y_in:Tensor,
+    y_time:Tensor, # Time features of the same rows, (b, label_len+horizon, n_time)
+)->Tensor: # Forecast, (b, horizon, c_out)
     "Forecast all values at once"
     if y_in is None and x.ndim==3 and x.shape[1]>=self.label_len:
         y_in = decoder_input(x, self.label_len, self.horizon)

@@ -10,9 +10,8 @@ import math
 from contextlib import contextmanager
 from typing import NamedTuple
 
-import torch
 from fastcore.basics import patch
-from torch import nn
+from torch import Tensor,nn
 
 from ..core import check_choice,check_int,import_modules
 from ..pretrained import Pretrained
@@ -32,7 +31,7 @@ import_modules('reformer_rnn.attention'); # layers register by being there
 # %% ../../nbs/30_models/05_lm.ipynb #9f3c357d
 class LMState(NamedTuple):
     "What a language model remembers"
-    position:torch.Tensor # Number of real tokens seen, (b,)
+    position:Tensor # Number of real tokens seen, (b,)
     layers:tuple # State of every block's attention
 
 # %% ../../nbs/30_models/05_lm.ipynb #8bda5426
@@ -135,9 +134,9 @@ class LM(Generating, Pretrained):
 # %% ../../nbs/30_models/05_lm.ipynb #dc8e2f6f
 @patch
 def read(self:LM,
-    ids:torch.Tensor, # Tokens, (b, n) integers
+    ids:Tensor, # Tokens, (b, n) integers
     state:LMState=None, # What an earlier call returned; None at the start
-    mask:torch.Tensor=None, # (b, n), False at padding
+    mask:Tensor=None, # (b, n), False at padding
     keep_state:bool=True, # Return the new state?
 # `(x, state)`: x is (b, n, d_model), the input of the output layer; the state is None unless kept
 ):
@@ -156,9 +155,9 @@ def read(self:LM,
 # %% ../../nbs/30_models/05_lm.ipynb #8aeabe94
 @patch
 def step(self:LM,
-    ids:torch.Tensor, # Tokens, (b, n) integers
+    ids:Tensor, # Tokens, (b, n) integers
     state:LMState=None, # What an earlier call returned; None at the start
-    mask:torch.Tensor=None, # (b, n), False at padding
+    mask:Tensor=None, # (b, n), False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
     "Read tokens and predict the next ones, continuing from `state`"
     x,state = self.read(ids, state, mask)
@@ -167,9 +166,9 @@ def step(self:LM,
 # %% ../../nbs/30_models/05_lm.ipynb #607f7e5b
 @patch
 def forward(self:LM,
-    ids:torch.Tensor, # Tokens, (b, n) integers
-    mask:torch.Tensor=None, # (b, n), False at padding
-)->torch.Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
+    ids:Tensor, # Tokens, (b, n) integers
+    mask:Tensor=None, # (b, n), False at padding
+)->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
     "Logits; with `carry_state`, continuing from the call before"
     x,state = self.read(ids, self.carried(), mask, keep_state=self.carry_state)
     self.carry(state)
@@ -178,9 +177,9 @@ def forward(self:LM,
 # %% ../../nbs/30_models/05_lm.ipynb #4d8f36de
 @patch
 def next_logits(self:LM,
-    ids:torch.Tensor, # Tokens, (b, n) integers
+    ids:Tensor, # Tokens, (b, n) integers
     state:LMState=None, # What an earlier call returned; None at the start
-    mask:torch.Tensor=None, # (b, n), False at padding, which is in front
+    mask:Tensor=None, # (b, n), False at padding, which is in front
 ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
     "Read tokens and predict the one that follows"
     x,state = self.read(ids, state, mask)

@@ -9,17 +9,18 @@ __all__ = ['gated_delta_rule', 'our_delta_rule']
 from contextlib import contextmanager
 
 import torch
+from torch import Tensor
 
 from ..attention.delta import delta_attention
 
 # %% ../../nbs/30_models/14_qwen3_next.ipynb #4f80dbb8
 def gated_delta_rule(
-    query:torch.Tensor, # (b, n, heads of keys, d)
-    key:torch.Tensor, # (b, n, heads of keys, d)
-    value:torch.Tensor, # (b, n, heads of values, dv)
-    g:torch.Tensor, # Logarithms of decays, (b, n, heads of values)
-    beta:torch.Tensor, # Step sizes, (b, n, heads of values)
-    initial_state:torch.Tensor=None, # What an earlier call returned
+    query:Tensor, # (b, n, heads of keys, d)
+    key:Tensor, # (b, n, heads of keys, d)
+    value:Tensor, # (b, n, heads of values, dv)
+    g:Tensor, # Logarithms of decays, (b, n, heads of values)
+    beta:Tensor, # Step sizes, (b, n, heads of values)
+    initial_state:Tensor=None, # What an earlier call returned
     output_final_state:bool=False, # Return the state?
     use_qk_l2norm_in_kernel:bool=False, # Give queries and keys length one?
     # What the caller passes on to GPU kernels; `cu_seqlens`, for packed sequences, must be None

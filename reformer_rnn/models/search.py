@@ -9,6 +9,7 @@ __all__ = ['Beams', 'new_beams', 'extend_beams', 'search_beams', 'in_order']
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 from fastcore.basics import patch
 
 from ..core import check_int,select_state
@@ -19,10 +20,10 @@ from .generate import (
 # %% ../../nbs/30_models/04_search.ipynb #02af07d7
 class Beams(NamedTuple):
     "The beginnings that a beam search keeps"
-    tokens:torch.Tensor # (b, K, t)
-    logp:torch.Tensor # Sum of the log-probabilities, (b, K)
-    length:torch.Tensor # Tokens, with the one that ends it, (b, K)
-    done:torch.Tensor # Finished? (b, K)
+    tokens:Tensor # (b, K, t)
+    logp:Tensor # Sum of the log-probabilities, (b, K)
+    length:Tensor # Tokens, with the one that ends it, (b, K)
+    done:Tensor # Finished? (b, K)
 
     def scores(self, power):
         "Log-probability over a power of the length"
@@ -38,7 +39,7 @@ def new_beams(b, K, device=None):
 # %% ../../nbs/30_models/04_search.ipynb #9ef04a18
 def extend_beams(
     beams:Beams, # The beginnings
-    logits:torch.Tensor, # Of the next token of each, (b, K, vocab_sz)
+    logits:Tensor, # Of the next token of each, (b, K, vocab_sz)
     stop:tuple, # Tokens that end a text
     power:float, # α
 ): # `(beams, rows)`: the best ones, and from which of the old ones each comes, (b, K)
@@ -59,7 +60,7 @@ def extend_beams(
 
 # %% ../../nbs/30_models/04_search.ipynb #ad4586e0
 def search_beams(
-    logits:torch.Tensor, # Of the first token of every text, (b, vocab_sz)
+    logits:Tensor, # Of the first token of every text, (b, vocab_sz)
     state, # State of the b texts
     step, # `(tokens (b*K, 1), state) -> (logits (b*K, vocab_sz), state)`
     n:int, # Most tokens to write
@@ -91,7 +92,7 @@ def beam_search(self:Generating,
     # α in the score: 0 for the log-probability, 1 for its mean over the tokens
     length_power:float=1.,
     stop=None, # A token that ends a text, or several
-    mask:torch.Tensor=None, # (b, n), False at padding, wherever it is
+    mask:Tensor=None, # (b, n), False at padding, wherever it is
     prefill:int=2048, # Tokens of the prompt to read at once
 ): # `(texts, scores)`: (b, K, n) or shorter, and (b, K), the best first
     "Search for the continuations with the best scores"

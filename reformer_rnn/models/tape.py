@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from fastcore.basics import patch
 from torch.overrides import TorchFunctionMode
 
@@ -49,7 +50,7 @@ _about = {'__get__','size','dim','stride','numel','nelement','is_floating_point'
 
 def _tensors(o)->list:
     "All tensors in nested tuples and lists"
-    if isinstance(o, torch.Tensor): return [o]
+    if isinstance(o, Tensor): return [o]
     return [t for item in o for t in _tensors(item)] if isinstance(o, (tuple,list)) else []
 
 def _name(call): return getattr(call.f, '__name__', '')
@@ -111,7 +112,7 @@ def _fixed(calls, weights, outputs)->dict: # id -> tensor
     for call in calls:
         given = _tensors([*call.args,*call.kwargs.values()])
         known = given and all(id(o) in weights or id(o) in fixed for o in given)
-        if not known or not isinstance(call.out, torch.Tensor): continue
+        if not known or not isinstance(call.out, Tensor): continue
         drawn = any(o in _name(call) for o in _drawn)
         if not drawn and id(call.out) not in loose: fixed[id(call.out)] = call.out
     return fixed
@@ -184,7 +185,7 @@ def line(self:Program, call):
     line = self.expression(call)
     found = _tensors(call.out)
     if not found: return line
-    if isinstance(call.out, torch.Tensor): return f'{self.new(call.out)} = {line}'
+    if isinstance(call.out, Tensor): return f'{self.new(call.out)} = {line}'
     if len(found)!=len(call.out): raise NotRepeatable(f'{_name(call)} returns more than tensors')
     return f'{", ".join(map(self.new, found))}, = {line}'
 
@@ -196,7 +197,7 @@ def expression(self:Program, call):
     values = [self.text(o) for o in call.args]
     values += [f'{k}={self.text(o)}' for k,o in call.kwargs.items()]
     if name=='__get__': return f'{values[0]}.{call.f.__self__.__name__}'
-    if call.f==getattr(torch.Tensor, name, None):
+    if call.f==getattr(Tensor, name, None):
         return f'{values[0]}.{name}({", ".join(values[1:])})'
     return f'{self.constant(call.f)}({", ".join(values)})'
 
@@ -212,7 +213,7 @@ def join(self:Program, calls):
 @patch
 def text(self:Program, o):
     "An argument as Python"
-    if isinstance(o, torch.Tensor): return self.tensor(o)
+    if isinstance(o, Tensor): return self.tensor(o)
     if hasattr(o, '_fields'): # a named tuple
         return f'{self.constant(type(o))}({", ".join(map(self.text, o))})'
     if type(o) is list: return f'[{", ".join(map(self.text, o))}]'
@@ -247,7 +248,7 @@ def current(self:Program)->bool:
 def _equal(a, b)->bool:
     "Are two constants of programs the same?"
     if isinstance(a, Joined): return isinstance(b, Joined) # versions say of what
-    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
         return a is b or (a.shape==b.shape and a.dtype==b.dtype and torch.equal(a, b))
     return a is b or (type(a) is type(b) and bool(a==b))
 
@@ -297,9 +298,9 @@ class Replay:
         self.keep(state)
 
     def __call__(self,
-        ids:torch.Tensor, # Tokens, (b, 1)
+        ids:Tensor, # Tokens, (b, 1)
         around=nullcontext, # Makes the context in which the model itself runs
-    )->torch.Tensor: # Logits of the next token, (b, vocab_sz)
+    )->Tensor: # Logits of the next token, (b, vocab_sz)
         "Read one more token per row, under `inference_mode`"
         if not self.left or not self.last.current():
             with around(): return self.slowly(ids)
@@ -376,9 +377,9 @@ class Steps:
         self.step = model.next_logits if compiled is None else compiled(model.next_logits)
 
     def __call__(self,
-        ids:torch.Tensor, # Tokens, (b, 1)
+        ids:Tensor, # Tokens, (b, 1)
         around=nullcontext, # Makes the context in which the model runs
-    )->torch.Tensor: # Logits of the next token, (b, vocab_sz)
+    )->Tensor: # Logits of the next token, (b, vocab_sz)
         "Read one more token per row"
         with around(): logits,self.state = self.step(ids, self.state)
         return logits

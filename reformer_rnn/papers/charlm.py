@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
+from torch import Tensor
 
 from ..core import check_choice,check_int,seed_everything
 from ..attention.layer import attention_layers
@@ -139,10 +140,10 @@ def n_symbols(
 # %% ../../nbs/70_papers/01_charlm.ipynb #7539e34f
 def continuation(
     model:LM, # A trained model
-    text:torch.Tensor, # Tokens to continue, (n,)
+    text:Tensor, # Tokens to continue, (n,)
     n:int, # Number of tokens to add
     device:str='cpu', # Where the model is
-)->torch.Tensor: # (n,)
+)->Tensor: # (n,)
     "Continue a text at temperature 0.8, always in the same way"
     generator = torch.Generator(device).manual_seed(0)
     ids = text[None].long().to(device)
@@ -153,7 +154,7 @@ def heldout_bits(
     cfg:CharLMConfig, # Settings
     model:LM, # Trained
     attention:str, # Its name
-    part:torch.Tensor, # The text, (n,)
+    part:Tensor, # The text, (n,)
 )->float:
     "Bits per byte of a part of the text, every byte but the first predicted once"
     carry = cfg.carry or attention in whole_models
@@ -167,7 +168,7 @@ def charlm_bits(
     cfg:CharLMConfig, # Settings
     model:LM, # Trained
     attention:str, # Its name
-    ids:torch.Tensor=None, # A text, (n,); None for the held-out part of the run's own
+    ids:Tensor=None, # A text, (n,); None for the held-out part of the run's own
 ): # `(bits, ids)`
     "Bits per byte of a text as a run measures them"
     if ids is None: ids = load_text(cfg)[0].valid

@@ -16,6 +16,7 @@ from statistics import median
 import pandas as pd
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from ..core import check_choice,record_choices,repeat_choices
 from ..attention.layer import attention_layers,build_attention
@@ -97,7 +98,7 @@ def error_on(
     device:str, # Where it is to run
     dtype:torch.dtype, # In which type
     module, # Any module; it is moved and cast
-    x:torch.Tensor, # Its input, on the CPU: tokens, or vectors in float64
+    x:Tensor, # Its input, on the CPU: tokens, or vectors in float64
 )->float: # Largest difference to float64 on the CPU, relative to the largest output
     "How far a module is from its exact result"
     def first(y): return y[0] if isinstance(y, tuple) else y

@@ -13,6 +13,7 @@ from dataclasses import dataclass,fields
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from ..core import check_int
 from ..pretrained import Pretrained,load_model,write_card
@@ -222,7 +223,7 @@ def text_bits(
 # %% ../../nbs/60_runs/08_keep.ipynb #6486895c
 def plain_bits(
     model, # With a vocabulary
-    data:torch.Tensor, # Bytes of a text, (n,)
+    data:Tensor, # Bytes of a text, (n,)
 )->float: # Bits per byte
     "Read a text from its beginning to its end with the state carried along"
     if data is None:

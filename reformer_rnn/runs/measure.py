@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from statistics import median
 
 import torch
+from torch import Tensor
 
 from ..core import Timing,check_int,check_writable,memory_mark,seed_everything,write_json
 from .experiment import Experiment,Settings,print_tables
@@ -84,7 +85,7 @@ def timed_lengths(
 
 def both_passes(
     f, # Function of tensors; what it returns has the shape of the last one
-    *xs:torch.Tensor, # Its arguments, which require gradients
+    *xs:Tensor, # Its arguments, which require gradients
 ): # Function without arguments
     "A forward and a backward pass, with a random gradient of the output"
     g = torch.randn_like(xs[-1])

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch import Tensor
 from fastai.callback.core import CancelEpochException
 from fastai.learner import Learner
 from fastai.torch_core import num_distrib
@@ -101,7 +102,7 @@ def _optimizer_state(opt):
 
 def _set_optimizer_state(opt, saved):
     for (p,*_),state in zip(opt.all_params(), saved['state']):
-        opt.state[p] = {k: v.to(p.device) if isinstance(v, torch.Tensor) else v for k,
+        opt.state[p] = {k: v.to(p.device) if isinstance(v, Tensor) else v for k,
                         v in state.items()}
     for own,hypers in zip(opt.hypers, saved['hypers']): own.update(hypers)
 
@@ -137,7 +138,7 @@ def _visible(cb):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #5ca62a58
 def _update(sha, o):
     "Feed an item of a data set to a checksum"
-    if isinstance(o, torch.Tensor):
+    if isinstance(o, Tensor):
         sha.update(repr((o.dtype,tuple(o.shape))).encode())
         sha.update(o.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
     elif isinstance(o, np.ndarray): _update(sha, torch.from_numpy(o))
@@ -408,7 +409,7 @@ def _tree(self:Checkpoint, epoch, iteration):
     """Everything that training remembers; in the first of several processes with what the others
     have of their own"""
     learn,rec = self.learn,self.learn.recorder
-    metrics = [{k: v for k,v in vars(metric).items() if isinstance(v, (int,float,torch.Tensor))}
+    metrics = [{k: v for k,v in vars(metric).items() if isinstance(v, (int,float,Tensor))}
                for metric in learn.metrics] if rec.train_metrics else []
     own = dict(start=self.start, random=random_states(learn.model),
                gradients=_gradients(learn.model), state=getattr(learn.model, 'state', None),

@@ -9,6 +9,7 @@ __all__ = ['SequenceLearner', 'lm_learner', 'copy_learner', 'evaluate_bits']
 import math
 
 import torch
+from torch import Tensor
 from fastai.learner import Learner
 from fastai.losses import CrossEntropyLossFlat
 from fastai.callback import schedule,progress # fit_one_cycle, lr_find; progress bars
@@ -92,7 +93,7 @@ def copy_learner(
 @torch.no_grad()
 def evaluate_bits(
     model, # Has `step(ids, state) -> (logits, state)`, as `LM` has
-    data:torch.Tensor, # A text, integers (n,) with n of at least 2
+    data:Tensor, # A text, integers (n,) with n of at least 2
     seq_len:int=256, # Bytes read at once, and with `carry=False` the longest context
     bs:int=1, # Rows read at once
     carry:bool=False, # Carry the state from one piece to the next?

@@ -8,8 +8,8 @@ __all__ = ['MaskedAccuracy', 'masked_nll', 'BitsPerToken']
 # %% ../../nbs/50_training/01_metrics.ipynb #9d3f0a43
 import math
 
-import torch
 import torch.nn.functional as F
+from torch import Tensor
 from fastai.learner import Metric
 
 from ..data.copy import IGNORE
@@ -44,8 +44,8 @@ class MaskedAccuracy(Metric):
 
 # %% ../../nbs/50_training/01_metrics.ipynb #d09570d8
 def masked_nll(
-    logits:torch.Tensor, # (b, n, vocab_sz)
-    y:torch.Tensor, # Targets (b, n), some of them may be `IGNORE`
+    logits:Tensor, # (b, n, vocab_sz)
+    y:Tensor, # Targets (b, n), some of them may be `IGNORE`
 )->tuple: # Sum in nats, float64, on the CPU; number of scored targets
     "Sum up the negative log-likelihood of the scored targets"
     _check_fit(logits, y)

@@ -13,6 +13,7 @@ from pickle import UnpicklingError
 
 import numpy as np
 import torch
+from torch import Tensor
 from fastcore.foundation import L
 
 import reformer_rnn
@@ -23,9 +24,9 @@ def _numbers(o):
     "One tensor for a long list of floats or of tensors with one number; None for other lists"
     if len(o)<8: return None
     if all(type(v) is float for v in o): return 'floats',torch.tensor(o, dtype=torch.float64)
-    if all(isinstance(v, torch.Tensor) and v.ndim==0 and v.dtype==getattr(o[0], 'dtype', None)
+    if all(isinstance(v, Tensor) and v.ndim==0 and v.dtype==getattr(o[0], 'dtype', None)
            for v in o):
-        return 'stack',torch.stack([v.detach().as_subclass(torch.Tensor).cpu() for v in o])
+        return 'stack',torch.stack([v.detach().as_subclass(Tensor).cpu() for v in o])
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #245936ac
 def pack(
@@ -37,7 +38,7 @@ def pack(
     if isinstance(o, np.generic): o = o.item()
     if o is None or isinstance(o, (bool,int,float,str)): return o
     # not one of fastai's, which would need unpickling
-    if isinstance(o, torch.Tensor): return put('tensor', o.detach().as_subclass(torch.Tensor))
+    if isinstance(o, Tensor): return put('tensor', o.detach().as_subclass(Tensor))
     if isinstance(o, np.ndarray): return put('array', torch.from_numpy(o.copy()))
     if isinstance(o, dict):
         return {'dict': [[pack(k, tensors),pack(v, tensors)] for k,v in o.items()]}
@@ -86,8 +87,8 @@ def same_tree(
     b, # Another
 )->bool:
     "Are two trees equal, with their types?"
-    if isinstance(a, torch.Tensor):
-        if not isinstance(b, torch.Tensor) or a.dtype!=b.dtype: return False
+    if isinstance(a, Tensor):
+        if not isinstance(b, Tensor) or a.dtype!=b.dtype: return False
         return torch.equal(a.detach().cpu(), b.detach().cpu())
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and a.dtype==b.dtype and (a==b).all()

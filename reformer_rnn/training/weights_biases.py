@@ -13,6 +13,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
+from torch import Tensor
 from fastai.callback.core import Callback
 from fastai.learner import Recorder
 from fastcore.basics import patch
@@ -23,7 +24,7 @@ from ..core import check_writable
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #4714fc0b
 def bucket_evenness(
-    buckets:torch.Tensor, # Bucket numbers, any shape
+    buckets:Tensor, # Bucket numbers, any shape
     n_buckets:int, # How many there are, at least 2
 )->float: # From 0, all in one, to 1, all equally full
     "How evenly buckets are filled"

@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from fastai.learner import Learner
 
 from ...core import check_int,seed_everything
@@ -136,24 +137,24 @@ def doclm_learner(
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #c18dfbd3
 def token_bits(
-    logits:torch.Tensor, # (b, n, vocab_sz)
-    y:torch.Tensor, # What comes, (b, n)
-)->torch.Tensor: # (b, n), 0 where nothing is to be predicted
+    logits:Tensor, # (b, n, vocab_sz)
+    y:Tensor, # What comes, (b, n)
+)->Tensor: # (b, n), 0 where nothing is to be predicted
     "Bits that every token costs"
     nats = F.cross_entropy(logits.mT.float(), y, ignore_index=IGNORE, reduction='none')
     return nats.cpu().double()/math.log(2)
 
 def summed(
-    numbers:torch.Tensor, # Of places or documents, (n,)
-    bits:torch.Tensor, # Of as many tokens
+    numbers:Tensor, # Of places or documents, (n,)
+    bits:Tensor, # Of as many tokens
     size:int, # How many numbers there are
-)->torch.Tensor: # (2, size)
+)->Tensor: # (2, size)
     "Sums of bits, and counts of tokens, by number"
     return torch.stack([numbers.bincount(bits, size), numbers.bincount(minlength=size)])
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #3df19b96
 def as_dicts(
-    sums:torch.Tensor, # From `summed`
+    sums:Tensor, # From `summed`
     names:dict, # Name -> function of a number
 )->list: # One dict per number that has tokens
     "Sums as they are stored"
@@ -194,7 +195,7 @@ def long_documents(
     window:int, # Tokens of a block
     vocab=None, # As for `DocumentDL`; None for bytes
     least:int=LONG_ENOUGH, # Tokens of the shortest that counts
-)->torch.Tensor: # (documents, blocks*window+1); None if there are fewer than two
+)->Tensor: # (documents, blocks*window+1); None if there are fewer than two
     "Beginnings of the documents that are long enough, all of one length"
     ids = [(vocab or ByteVocab()).encode(doc) for doc in docs]
     ids = [tokens for tokens in ids if len(tokens)>=least]
@@ -212,7 +213,7 @@ def unchanged(model, state):
 @torch.no_grad()
 def worth_of_states(
     model:BlockRecurrentLM, # Trained
-    texts:torch.Tensor, # From `long_documents`
+    texts:Tensor, # From `long_documents`
 )->dict: # Bits per token `carried`, `forgotten` and `swapped`, of how many `tokens` and `documents`
     "Read documents with their states, without, and with those of another document"
     texts = texts.to(next(model.parameters()).device)
@@ -290,7 +291,7 @@ def doclm_bits(
     cfg:DocLMConfig, # Settings
     model:LM, # Trained
     row:str, # One of `cfg.attention`
-    data:torch.Tensor=None, # Bytes of a text, (n,); None for the run's own test documents
+    data:Tensor=None, # Bytes of a text, (n,); None for the run's own test documents
 ): # `(bits, data)`
     "Bits per byte of a text as a run measures them"
     vocab = None if isinstance(model.vocab, ByteVocab) else model.vocab

@@ -13,6 +13,7 @@ from functools import partial
 import pandas as pd
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from ...core import check_int,saved_nbytes,state_nbytes
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
@@ -66,7 +67,7 @@ def read_window(model, window, state=None):
 def time_models(
     cfg:GPT2CostConfig, # Settings
     models:dict, # Name -> model
-    text:torch.Tensor, # Bytes, (bs, windows*window+1)
+    text:Tensor, # Bytes, (bs, windows*window+1)
 )->dict: # Name -> kind of work -> seconds of every round
     "Time all models in turns"
     window = text[:,:cfg.window]
@@ -85,14 +86,14 @@ def time_models(
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #e2216907
 def kept_bytes(
     model:RecurrentGPT2, # The model
-    text:torch.Tensor, # Bytes, (b, n)
+    text:Tensor, # Bytes, (b, n)
 )->int:
     "What a forward pass keeps for the backward pass"
     return saved_nbytes(lambda: model.train()(text), [text,*model.parameters()])
 
 def state_bytes(
     model:RecurrentGPT2, # The model
-    window:torch.Tensor, # Bytes, (b, window)
+    window:Tensor, # Bytes, (b, window)
 )->int: # Of one row
     "What is handed on to the next window"
     return state_nbytes(read_window(model, window).memory)//len(window)

@@ -22,6 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np,pandas as pd
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from fastai.callback.training import GradientClip
 from fastcore.basics import chunked
 
@@ -109,12 +110,12 @@ def gpt2_pages(
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #6f7e8d6d
 def byte_ids(
     data:bytes, # A text
-)->torch.Tensor: # (n,)
+)->Tensor: # (n,)
     "Bytes as integers"
     return torch.from_numpy(np.frombuffer(data, dtype=np.uint8).astype(np.int64))
 
 def random_pieces(
-    text:torch.Tensor, # (n,)
+    text:Tensor, # (n,)
     length:int, # Bytes of a piece
     rows:int, # Pieces
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import torch
 from fastai.callback.training import GradientClip
-from torch import nn
+from torch import Tensor,nn
 
 from ...core import check_choice,seed_everything,select_state
 from ...data.loaders import IGNORE,Loaders
@@ -145,16 +145,16 @@ def gpt2_recall_logits(
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #1c8961d6
 def gpt2_recall_accuracy(
-    logits:torch.Tensor, # From `gpt2_recall_logits`
-    symbol:torch.Tensor, # The same
+    logits:Tensor, # From `gpt2_recall_logits`
+    symbol:Tensor, # The same
 )->float:
     "Share of right answers"
     return (logits.argmax(-1)==symbol[:,None]).float().mean().item()
 
 def gpt2_recall_scores(
     cfg:GPT2RecallConfig, # Settings
-    logits:torch.Tensor, # From `gpt2_recall_logits`
-    symbol:torch.Tensor, # The same
+    logits:Tensor, # From `gpt2_recall_logits`
+    symbol:Tensor, # The same
 )->dict: # 'precision', 'recall', 'f1' and 'auc'
     "Scores of the choice between the symbols at the last question"
     from sklearn.metrics import precision_recall_fscore_support,roc_auc_score

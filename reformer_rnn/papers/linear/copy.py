@@ -16,6 +16,7 @@ from statistics import mean
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
+from torch import Tensor
 from fastai.learner import Learner
 from fastai.optimizer import RAdam
 
@@ -57,8 +58,8 @@ class LinearCopyConfig(LongRun):
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #a8a7e55a
 def swapped_nelu(
-    x:torch.Tensor, # Any shape
-)->torch.Tensor: # Same shape, negative for x<-1
+    x:Tensor, # Any shape
+)->Tensor: # Same shape, negative for x<-1
     "elu(x)+1 with its branches swapped, as printed in a replication (Do and Bergner 2022)"
     return torch.where(x<0, x+1, x.exp())
 
@@ -182,10 +183,10 @@ linear_copy_experiment = Training(
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #b19d7be0
 def outer_product_attention(
-    q:torch.Tensor, # Queries, (b, h, n, d)
-    k:torch.Tensor, # Keys, (b, h, n, d)
-    v:torch.Tensor, # Values, (b, h, n, dv)
-)->torch.Tensor: # (b, h, n, dv)
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, n, d)
+    v:Tensor, # Values, (b, h, n, dv)
+)->Tensor: # (b, h, n, dv)
     "Causal linear attention through all outer products of keys and values; slow, to be measured"
     q,k = elu1(q),elu1(k)
     S = (k.unsqueeze(-1)*v.unsqueeze(-2)).cumsum(2) # (b, h, n, d, dv): a matrix for each position

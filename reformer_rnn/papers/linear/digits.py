@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from ...core import seed_everything,state_nbytes
 from ...data.digits import LEVELS,SIDE,START,digit_floors,digits_dls,pack_images,pixel_xy
@@ -61,9 +62,9 @@ def digits_model(
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #9ea2a7f3
 def image_bits(
     model:LM, # A trained model
-    images:torch.Tensor, # (n, height, width), grey levels 0..16
+    images:Tensor, # (n, height, width), grey levels 0..16
     bs:int=128, # Images read at once
-)->torch.Tensor: # Bits per pixel of every image, (n,), float64
+)->Tensor: # Bits per pixel of every image, (n,), float64
     "How many bits a model needs for images, each of them read once"
     device = next(model.parameters()).device
     nats = []
@@ -77,7 +78,7 @@ def image_bits(
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #ab564db6
 def draw_pixels(
     model:LM, # Any model over the pixels' tokens
-    known:torch.Tensor, # First pixels of every image, (b, m) with m of 0 or more
+    known:Tensor, # First pixels of every image, (b, m) with m of 0 or more
     length:int=SIDE**2, # Pixels of a whole image
     temperature:float=1., # 1 draws from the model's distribution, 0 takes the most probable level
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
@@ -95,9 +96,9 @@ def draw_pixels(
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #4cdd5d58
 def drawn_images(
     model:LM, # A trained model
-    known:torch.Tensor, # First pixels of every image, (n, m)
+    known:Tensor, # First pixels of every image, (n, m)
     seed:int=0, # Other seeds draw other images
-)->torch.Tensor: # (n, 8, 8) of bytes
+)->Tensor: # (n, 8, 8) of bytes
     "Complete images of the size of the digits"
     device = next(model.parameters()).device
     generator = torch.Generator(device).manual_seed(seed)
@@ -108,17 +109,17 @@ def sample_images(
     model:LM, # A trained model
     n:int, # How many
     seed:int=0, # Other seeds draw other images
-)->torch.Tensor: # (n, 8, 8) of bytes
+)->Tensor: # (n, 8, 8) of bytes
     "Draw images from nothing"
     return drawn_images(model, torch.zeros(n, 0, dtype=torch.long), seed)
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #223925f2
 def complete_images(
     model:LM, # A trained model
-    images:torch.Tensor, # (n, 8, 8), of which the upper half is used
+    images:Tensor, # (n, 8, 8), of which the upper half is used
     times:int, # Completions of each
     seed:int=0, # Other seeds draw other completions
-)->torch.Tensor: # (n*times, 8, 8) of bytes, those of one image one after the other
+)->Tensor: # (n*times, 8, 8) of bytes, those of one image one after the other
     "Draw the lower halves of images"
     halves = images.flatten(1)[:,:SIDE**2//2].long()
     return drawn_images(model, halves.repeat_interleave(times, 0), seed)

@@ -13,6 +13,7 @@ from dataclasses import dataclass,replace
 
 import matplotlib.pyplot as plt
 import torch
+from torch import Tensor
 from fastai.callback.training import GradientClip
 from fastai.learner import Learner
 
@@ -102,8 +103,8 @@ def right_answers(
     return [torch.cat(parts).cpu() for parts in zip(*found)]
 
 def share(
-    right:torch.Tensor, # Is the answer right? Of any shape
-    which:torch.Tensor, # Which of them count, of the same shape
+    right:Tensor, # Is the answer right? Of any shape
+    which:Tensor, # Which of them count, of the same shape
 )->float: # None where none counts
     "Share of right answers"
     return right[which].float().mean().item() if which.any() else None
@@ -113,16 +114,16 @@ STRETCHES = 32 # Into which a sequence is cut for the picture
 MOST_WRITES = 8 # Keys that were written as often or more are counted together
 
 def along(
-    y:torch.Tensor, # Targets, (b, n)
-    right:torch.Tensor, # Where the answer is right, (b, n)
+    y:Tensor, # Targets, (b, n)
+    right:Tensor, # Where the answer is right, (b, n)
 )->list: # Shares
     "Accuracy of each stretch of a sequence"
     pairs = zip(y.tensor_split(STRETCHES, 1), right.tensor_split(STRETCHES, 1))
     return [share(r, t!=IGNORE) for t,r in pairs]
 
 def by_writes(
-    x:torch.Tensor, # Input of the task of reassigned keys, (b, n)
-    right:torch.Tensor, # Where the answer is right, (b, n)
+    x:Tensor, # Input of the task of reassigned keys, (b, n)
+    right:Tensor, # Where the answer is right, (b, n)
 )->dict: # Number of writes -> share
     "Accuracy on keys that were written once, twice, ..."
     keys = x[:,:-N_KEYS]//N_VALUES

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 import torch
+from torch import Tensor
 
 from ...core import saved_nbytes
 from ...attention.layer import attention_layers
@@ -54,7 +55,7 @@ def reformer_layers(
 
 def only_output(
     y, # What a layer returns: ours an output and a state, the peer's an output
-)->torch.Tensor:
+)->Tensor:
     "The output of a layer"
     return y[0] if isinstance(y, tuple) else y
 
@@ -62,7 +63,7 @@ def only_output(
 def measured(
     cfg:ReformerSpeedConfig, # Settings
     modules:dict, # Name -> layer or model
-    x:torch.Tensor, # Their input
+    x:Tensor, # Their input
 )->dict: # Name -> seconds of a training step, and bytes kept for the backward pass
     "Time all modules in turns, and count what they keep"
     def forward(module): return only_output(module(x))
