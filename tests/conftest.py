@@ -41,9 +41,15 @@ def run(*command, cwd=ROOT, timeout=900):
     if ran.returncode: pytest.fail(f'{" ".join(map(str, command))} gave {ran.returncode}:\n{ran.stdout}', pytrace=False)
     return ran.stdout
 
-# Processes that have the heavy imports behind them; of the package they have nothing.
+# What takes seconds to import, imported once for all processes that the tests fork; what is missing is passed over.
+HEAVY = ('torch', 'torch._dynamo', 'torch.distributed.fsdp', 'fastai.callback.all', 'fastai.text.all', 'scipy.signal',
+         'sklearn.linear_model', 'pandas', 'matplotlib.pyplot', 'nbdev.test', 'execnb.shell', 'tokenizers',
+         'transformers', 'safetensors.torch')
+
+# Of the package these processes have nothing. The server of Python 3.11 does not look where pytest looks for modules, and
+# says nothing when it finds none: only installed ones can be named.
 FORKS = multiprocessing.get_context('forkserver' if os.name != 'nt' else 'spawn')
-FORKS.set_forkserver_preload(['imported'])
+FORKS.set_forkserver_preload(list(HEAVY))
 
 def forked(function, *args, log, timeout=900):
     "Call `function` in a process of its own, with its output in the file `log`; fail the test if that goes wrong."
