@@ -46,8 +46,8 @@ HEAVY = ('torch', 'torch._dynamo', 'torch.distributed.fsdp', 'fastai.callback.al
          'sklearn.linear_model', 'pandas', 'matplotlib.pyplot', 'nbdev.test', 'execnb.shell', 'tokenizers',
          'transformers', 'safetensors.torch')
 
-# Of the package these processes have nothing. The server of Python 3.11 does not look where pytest looks for modules, and
-# says nothing when it finds none: only installed ones can be named.
+# Of the package these processes have nothing. The server of Python 3.11 does not look where pytest looks for modules,
+# and says nothing when it finds none: only installed ones can be named.
 FORKS = multiprocessing.get_context('forkserver' if os.name != 'nt' else 'spawn')
 FORKS.set_forkserver_preload(list(HEAVY))
 

@@ -7,7 +7,7 @@ __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'R
            'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
            'mean_of', 'difference', 'pooled', 'named', 'check_definition', 'check_settings', 'check_pairs', 'same_fact',
            'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border',
-           'effect_to_show', 'chance_of', 'holm', 'Claim', 'ledger_row', 'measured', 'finite', 'as_numbers',
+           'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row', 'measured', 'finite', 'as_numbers',
            'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
@@ -307,6 +307,12 @@ class Claim:
             raise ValueError(f'{self.name}: expected the `notebook` that explains its number')
         if not (self.measure or self.why):
             raise ValueError(f'{self.name}: expected `why` it cannot be tested')
+
+class Claims(list):
+    "Claims in the order in which they are stated"
+    def add(self, *args, **kwargs):
+        "State a claim: what `Claim` takes"
+        self.append(Claim(*args, **kwargs))
 
 # %% ../../nbs/60_runs/07_claim.ipynb #8b94dcbc
 def ledger_row(
