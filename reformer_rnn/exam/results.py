@@ -22,7 +22,7 @@ from matplotlib.patches import Patch
 from ..data.exam_tasks import ExamTask,exam_tasks
 from .candidates import all_candidates
 from .cost import cost_rows
-from .run import SOLVED,ExamConfig,score
+from .run import SOLVED,ExamConfig,best_run,score
 from ..runs.interval import SHARE,Measured,over_seeds
 from ..runs.read import Runs,dashed
 
@@ -80,7 +80,7 @@ def exam_cells(
     for (task,name),own in runs.by('task','attention').items():
         if task not in exam_tasks: continue # of another version
         first = [run for run in own if run['seed']==min(own.values('seed'))]
-        best = max(first, key=score)
+        best = best_run(first)
         chosen = [run for run in own if run['rate']==best['rate']]
         chosen.sort(key=lambda run: run['seed'])
         found[task,name] = ExamCell(exam_tasks[task], name, Runs(chosen), len(first))

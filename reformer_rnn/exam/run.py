@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'TRIAL', 'TEST', 'SOLVED', 'exam_experiment', 'ExamConfig', 'StopSolved',
            'ShowAnswers', 'exam_dl', 'exam_learner', 'answers', 'test_exam', 'share_right', 'state_sizes',
-           'exam_candidate', 'train_exam', 'diverged', 'one_run', 'score', 'cell_runs', 'run_exam']
+           'exam_candidate', 'train_exam', 'diverged', 'one_run', 'score', 'best_run', 'cell_runs', 'run_exam']
 
 # %% ../../nbs/80_exam/02_run.ipynb #1203fba8
 import time
@@ -287,6 +287,13 @@ def score(
     "What rates are judged by: the accuracies at the largest sizes of training and of the test"
     return sum(share or 0. for share in record['judged'].values())/len(record['judged'])
 
+def best_run(
+    tried, # Records of one candidate with one seed, one for each rate
+)->dict: # One of them
+    "The run with the highest score; of equals the one whose rate is tried first"
+    places = {rate: place for place,rate in enumerate(ExamConfig.rates)}
+    return max(tried, key=lambda run: (score(run),-places.get(run['rate'], len(places))))
+
 def cell_runs(
     cfg:ExamConfig, # Settings of the exam
     task:str, # Name of the task
@@ -296,7 +303,7 @@ def cell_runs(
     "The runs of one cell with one seed: all rates, or the best one"
     if seed!=cfg.seeds[0]:
         tried = cell_runs(replace(cfg, resume=True), task, name, cfg.seeds[0])
-        best = max(tried, key=score)
+        best = best_run(tried)
         return [one_run(cfg, task, name, best['rate'], seed)]
     found = []
     for rate in cfg.rates:
