@@ -45,12 +45,14 @@ class LSTMGate(nn.Module):
         d_model:int, # Width of a state
     ):
         super().__init__()
-        self.i,self.f = (new_linear(d_in, d_model, True, variance=.1) for _ in range(2))
-        for o in (self.i,self.f): nn.init.normal_(o.bias, std=.1)
+        self.i = new_linear(d_in, d_model, True, variance=.1)
+        self.f = new_linear(d_in, d_model, True, variance=.1)
+        for gate in (self.i,self.f): nn.init.normal_(gate.bias, std=.1)
 
     def forward(self, c, h, z):
         "Forget some of the old states c, and add some of the proposal z"
-        return c*(self.f(h)+1).sigmoid() + z*(self.i(h)-1).sigmoid()
+        kept = c*(self.f(h)+1).sigmoid()
+        return kept + z*(self.i(h)-1).sigmoid()
 
 state_gates = dict(fixed=FixedGate, lstm=LSTMGate)
 
@@ -124,8 +126,8 @@ class StateCell(nn.Module):
         super().__init__()
         gate,update = check_choice('cell', cell, state_cells).split(':')
         d_ff = 4*d_model if d_ff is None else check_int('d_ff', d_ff)
-        tanh = update=='single' if check_choice('tanh', tanh,
-                                                ('code','paper'))=='code' else gate=='lstm'
+        check_choice('tanh', tanh, ('code','paper'))
+        tanh = update=='single' if tanh=='code' else gate=='lstm'
         self.n_heads = n_heads
         self.recorded = 0 # calls after which the weights may have been trained
         self.norm = nn.RMSNorm(d_model, eps=1e-6)
@@ -135,8 +137,8 @@ class StateCell(nn.Module):
         self.scale,self.scale2 = (None if qk_scale is None
                                   else nn.Parameter(torch.full((n_heads,), float(qk_scale)))
                                   for _ in range(2))
-        self.update = state_updates[update](2*n_heads*d_head, d_model, d_ff, state_gates[gate],
-                                            tanh)
+        new_update = state_updates[update]
+        self.update = new_update(2*n_heads*d_head, d_model, d_ff, state_gates[gate], tanh)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #4e9bf3d5
 @patch
@@ -145,10 +147,12 @@ def project(self:StateCell,
 )->StateProjection:
     "Keys, values and two sets of queries"
     if torch.is_grad_enabled() and not torch.compiler.is_compiling(): self.recorded += 1
-    k,v,own,tokens = (split_heads(o, self.n_heads)
-                      for o in self.to_qkv(self.norm(c)+self.ids).chunk(4, -1))
-    return StateProjection(k if self.scale is None else unit_vectors(k), v,
-                           scaled_queries(own, self.scale), scaled_queries(tokens, self.scale2))
+    qkv = self.to_qkv(self.norm(c)+self.ids)
+    k,v,own,tokens = (split_heads(x, self.n_heads) for x in qkv.chunk(4, -1))
+    if self.scale is not None: k = unit_vectors(k)
+    own = scaled_queries(own, self.scale)
+    tokens = scaled_queries(tokens, self.scale2)
+    return StateProjection(k, v, own, tokens)
 
 @patch
 def forward(self:StateCell,
@@ -159,16 +163,19 @@ def forward(self:StateCell,
     mask:Tensor=None, # (b, 2W), False where there is nothing to see
 )->Tensor: # States, (b, S, d_model)
     "The states after a block"
-    found = [attend_scaled(projected.own, projected.k, projected.v),
-             attend_scaled(projected.tokens, k, v, None if mask is None else mask[:,None,None])]
-    return self.update(c, merge_heads(torch.cat(found, 1)))
+    if mask is not None: mask = mask[:,None,None]
+    own = attend_scaled(projected.own, projected.k, projected.v)
+    tokens = attend_scaled(projected.tokens, k, v, mask)
+    found = torch.cat([own,tokens], 1)
+    return self.update(c, merge_heads(found))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #8f23b49e
 class TwoWayAttention(SlidingAttention):
     "Sliding-window attention whose positions also attend to states, with queries of their own"
     def __init__(self, d_model, n_heads, *args, **kwargs):
         super().__init__(d_model, n_heads, *args, **kwargs)
-        self.to_q2,self.scale2 = self.projection(),self.new_scale()
+        self.to_q2 = self.projection()
+        self.scale2 = self.new_scale()
         self.to_out = new_linear(2*n_heads*self.d_head, d_model, self.config['bias'])
 
     def project(self, x):
@@ -195,9 +202,10 @@ class BlockRecurrentAttention(TwoWayAttention):
         **kwargs, # Options of `SlidingAttention`; `d_head`, `bias`, `max_len`
     ):
         super().__init__(d_model, n_heads, window, **kwargs)
-        n_states = self.window if n_states is None else n_states
-        self.cell = StateCell(d_model, n_heads, self.d_head, n_states, cell, d_ff, tanh,
-                              self.qk_scale if self.qk_norm else None, self.config['bias'])
+        if n_states is None: n_states = self.window
+        scale = self.qk_scale if self.qk_norm else None
+        self.cell = StateCell(d_model, n_heads, self.d_head, n_states, cell, d_ff, tanh, scale,
+                              self.config['bias'])
         self.options |= dict(n_states=n_states, cell=cell, d_ff=d_ff, tanh=tanh)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #2ccb71fa
@@ -224,7 +232,10 @@ class StateMemory(NamedTuple):
 def weights_mark(self:StateCell)->int: # None if it cannot be told
     """A number that is another one after a change of the weights that `project` uses, or of the
     precision in which it computes"""
-    ids,norm,weight,bias = self.ids,self.norm.weight,self.to_qkv.weight,self.to_qkv.bias
+    ids = self.ids
+    norm = self.norm.weight
+    weight = self.to_qkv.weight
+    bias = self.to_qkv.bias
     precision = str(autocast_dtype(ids.device))
     try: return hash((precision,self.recorded,ids.data_ptr(),ids._version,
                       norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,
@@ -236,9 +247,8 @@ def weights_mark(self:StateCell)->int: # None if it cannot be told
 def usable(self:StateCell, memory)->bool:
     """Can a memory be used as it is? Not if gradients are recorded and it has none, and not if the
     weights have changed"""
-    if not isinstance(memory, StateMemory) or not (memory.k.requires_grad
-                                                   or not torch.is_grad_enabled()):
-        return False
+    if not isinstance(memory, StateMemory): return False
+    if torch.is_grad_enabled() and not memory.k.requires_grad: return False
     if torch.compiler.is_compiling() or trusted(): return True
     mark = self.weights_mark()
     return mark is not None and memory.mark.tolist()==[mark]*len(memory.mark)
@@ -249,64 +259,77 @@ def remember(self:StateCell, c, projected=None)->StateMemory:
     "The memory of states c, which are projected if they are not yet"
     projected = projected or self.project(c)
     mark = None if torch.compiler.is_compiling() else self.weights_mark()
-    return StateMemory(projected.k, projected.v, torch.full((c.shape[0],), mark or 0, device='cpu'))
+    marks = torch.full((c.shape[0],), mark or 0, device='cpu')
+    return StateMemory(projected.k, projected.v, marks)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1e5797b4
 @patch
 def walk(self:BlockRecurrentAttention, c, k, v, real, memory):
     """Move the states through all blocks: the memories that the blocks read, the states in the end,
     and their memory if there is one"""
-    W,memories = self.window,[]
+    W = self.window
+    memories = []
     for a in range(0, k.shape[2]-W, W):
-        complete = a+2*W<=k.shape[2]
-        if complete: projected,memory = self.cell.project(c),None
-        elif not self.cell.usable(memory): memory = self.cell.remember(c)
-        memories.append((projected.k,projected.v) if complete else memory[:2])
-        if complete:
-            c = self.cell(c, projected, k[:,:,a:a+2*W], v[:,:,a:a+2*W],
-                          None if real is None else real[:,a:a+2*W])
+        if a+2*W>k.shape[2]: # the block is not complete
+            if not self.cell.usable(memory): memory = self.cell.remember(c)
+            memories.append(memory[:2])
+            continue
+        projected = self.cell.project(c)
+        memory = None
+        memories.append((projected.k,projected.v))
+        seen = slice(a, a+2*W)
+        there = None if real is None else real[:,seen]
+        c = self.cell(c, projected, k[:,:,seen], v[:,:,seen], there)
     return memories,c,memory
 
+# %% ../../nbs/10_attention/13_block_recurrent.ipynb #a4b06189
 def attend_memories(q, memories, r, W):
     """Attend from each position to the memory of its block; the first position stands at place r of
     a block"""
-    n,J = q.shape[2],len(memories)
+    n = q.shape[2]
+    J = len(memories)
     if n==0: return q
     if J==1: return attend_scaled(q, *memories[0])
-    k,v = (torch.stack(o, 1).flatten(0, 1) for o in zip(*memories))
-    out = attend_scaled(into_tiles(F.pad(q, (0,0,r,J*W-r-n)), W), k, v)
-    return out.unflatten(0, (-1,J)).transpose(1, 2).flatten(2, 3)[:,:,r:r+n]
+    k,v = (torch.stack(x, 1).flatten(0, 1) for x in zip(*memories))
+    tiles = F.pad(q, (0,0,r,J*W-r-n))
+    out = attend_scaled(into_tiles(tiles, W), k, v).unflatten(0, (-1,J))
+    return out.transpose(1, 2).flatten(2, 3)[:,:,r:r+n]
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #39e0a6ab
 @patch
 def attend(self:BlockRecurrentAttention, q, k, v, q2, state, mask):
     "Attend to the window and to the states, and move the states on"
-    (q,k) = self.scores(q, k)
+    q,k = self.scores(q, k)
     q2 = scaled_queries(q2, self.scale2)
-    state = self.begin(k, v) if state is None else self.follow(state, k.dtype)
+    if state is None: state = self.begin(k, v)
+    else: state = self.follow(state, k.dtype)
+    r = state.k.shape[2]-self.window
     out,k,v,real = self.attend_blocks(q, k, v, state, mask)
     memories,c,memory = self.walk(state.c, k, v, real, state.memory)
     new = BlockState(c, *keep_blocks(k, v, real, self.window), memory)
-    return torch.cat([out,attend_memories(q2, memories, state.k.shape[2]-self.window,
-                                          self.window)], 1),new
+    read = attend_memories(q2, memories, r, self.window)
+    return torch.cat([out,read], 1),new
 
 @patch
 def follow(self:BlockRecurrentAttention, state, dtype):
     """The state in the type of the layer; its vectors are in that of the weights, also under
     autocast"""
     own = self.cell.initial.dtype
-    kept = [state.k,state.v] if state.memory is None else [state.k,state.v,state.memory[0]]
-    if state.c.dtype==own and all(o.dtype==dtype for o in kept): return state # nothing has changed
-    return state._replace(c=state.c.to(own), k=state.k.to(dtype), v=state.v.to(dtype),
-                          memory=cast_state(state.memory, dtype))
+    kept = [state.k,state.v]
+    if state.memory is not None: kept.append(state.memory[0])
+    if state.c.dtype==own and all(x.dtype==dtype for x in kept): return state # nothing has changed
+    memory = cast_state(state.memory, dtype)
+    c = state.c.to(own)
+    return state._replace(c=c, k=state.k.to(dtype), v=state.v.to(dtype), memory=memory)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1c28afb9
 @patch
 def begin(self:BlockRecurrentAttention, k, v):
     "The state before the first position"
     past = self.nothing(k, v, self.window)
-    return BlockState(self.cell.initial.expand(k.shape[0], -1, -1), past.k, past.v,
-                      None if self.empty=='zeros' else past.real)
+    c = self.cell.initial.expand(k.shape[0], -1, -1)
+    real = None if self.empty=='zeros' else past.real
+    return BlockState(c, past.k, past.v, real)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #98cb82fb
 @patch
@@ -348,9 +371,10 @@ class FeedbackAttention(TwoWayAttention):
         self.check(x, state, context)
         *qkv,q2 = self.project(x)
         out,state = self.attend(*qkv, state=state, mask=mask)
-        return self.to_out(merge_heads(torch.cat([out,
-                                                  attend_scaled(scaled_queries(q2, self.scale2),
-                                                                *context)], 1))),state
+        q2 = scaled_queries(q2, self.scale2)
+        read = attend_scaled(q2, *context)
+        out = torch.cat([out,read], 1)
+        return self.to_out(merge_heads(out)),state
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #81aefb15
 @patch
@@ -362,8 +386,9 @@ def remember(self:BlockRecurrentAttention,
     if state is None:
         none = x.new_zeros(x.shape[0], self.n_heads, 0, self.d_head)
         state = self.begin(none, none)
-    return (state if self.cell.usable(state.memory)
-            else state._replace(memory=self.cell.remember(state.c)))
+    if self.cell.usable(state.memory): return state
+    memory = self.cell.remember(state.c)
+    return state._replace(memory=memory)
 
 @patch
 def left(self:BlockRecurrentAttention, state:BlockState)->int:

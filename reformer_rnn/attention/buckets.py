@@ -37,13 +37,21 @@ def build_table(
     "The table after n positions"
     b,h,R,n = buckets.shape
     width = bucket_size-1
-    in_order,order = buckets.masked_fill(~real[:,None,None], n_buckets).sort(dim=-1, stable=True)
-    ids = torch.arange(n_buckets, device=buckets.device).expand(b, h, R, -1).contiguous()
-    begin,end = (torch.searchsorted(in_order, ids, right=right) for right in (False,True))
-    at = end.unsqueeze(-1)-width+torch.arange(width, device=buckets.device)
-    found = F.pad(order, (0,1)).gather(-1, at.clamp(min=0).flatten(3)).view(at.shape)
-    places = F.pad(found.masked_fill(at<begin.unsqueeze(-1), -1), (0,0,0,1), value=-1)
-    rows = torch.arange(b*h*R, device=buckets.device).view(b, h, R, 1)*(n_buckets+1)
+    device = buckets.device
+    buckets = buckets.masked_fill(~real[:,None,None], n_buckets)
+    in_order,order = buckets.sort(dim=-1, stable=True)
+    ids = torch.arange(n_buckets, device=device)
+    ids = ids.expand(b, h, R, -1).contiguous()
+    begin = torch.searchsorted(in_order, ids)
+    end = torch.searchsorted(in_order, ids, right=True)
+    first = end.unsqueeze(-1)-width
+    at = first+torch.arange(width, device=device)
+    found = at.clamp(min=0).flatten(3)
+    found = F.pad(order, (0,1)).gather(-1, found).view(at.shape)
+    found = found.masked_fill(at<begin.unsqueeze(-1), -1)
+    places = F.pad(found, (0,0,0,1), value=-1)
+    number = torch.arange(b*h*R, device=device).view(b, h, R, 1)
+    rows = number*(n_buckets+1)
     return BucketTable(places, rows)
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #157fa294
@@ -56,7 +64,9 @@ def enter_positions(
     "Read the rows of new positions, and enter their places"
     if real is not None: buckets = buckets.masked_fill(~real[:,None,None], table.spare)
     if buckets.shape[-1]==1: places = enter_one(table, buckets, first)
-    else: places = enter_sorted(table, *buckets.sort(dim=-1, stable=True), first)
+    else:
+        in_order,order = buckets.sort(dim=-1, stable=True)
+        places = enter_sorted(table, in_order, order, first)
     return places.transpose(2, 3).flatten(3)
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #961809fd
@@ -69,7 +79,8 @@ def enter_one(
     rows = table.places.flatten(0, 3)
     at = (buckets+table.rows).flatten()
     places = rows.index_select(0, at)
-    rows.index_copy_(0, at, F.pad(places[:,1:], (0,1), value=place))
+    new = F.pad(places[:,1:], (0,1), value=place)
+    rows.index_copy_(0, at, new)
     return places.view(*buckets.shape, -1)
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #5e7e0b1d
@@ -84,17 +95,23 @@ def enter_sorted(
     width = rows.shape[1]
     own = order+first
     steps = torch.arange(width, device=order.device)
-    rank = torch.arange(order.shape[-1], device=order.device)-torch.searchsorted(in_order, in_order)
+    begin = torch.searchsorted(in_order, in_order)
+    rank = torch.arange(order.shape[-1], device=order.device)-begin
     rank = rank.unsqueeze(-1) # new positions of the same bucket in front of each
-    old = rows.index_select(0, (in_order+table.rows).flatten()).view(*order.shape, width)
+    at = (in_order+table.rows).flatten()
+    old = rows.index_select(0, at).view(*order.shape, width)
     old = old.gather(-1, (rank+steps).clamp(max=width-1))
-    new = F.pad(own, (width,0)).unfold(-1, width, 1)[...,:-1,:] # those in front of each
+    new = F.pad(own, (width,0)).unfold(-1, width, 1)
+    new = new[...,:-1,:] # those in front of each
     places = torch.where(steps>=width-rank, new, old)
-    last = F.pad(in_order[...,1:]!=in_order[...,:-1], (0,1), value=True)
+    last = in_order[...,1:]!=in_order[...,:-1]
+    last = F.pad(last, (0,1), value=True)
     at = torch.where(last, in_order, table.spare)+table.rows
     kept = torch.cat([places[...,1:],own.unsqueeze(-1)], -1)
-    rows.index_copy_(0, at.flatten(), kept.flatten(0, 3))
-    return torch.empty_like(places).scatter_(3, order.unsqueeze(-1).expand_as(places), places)
+    kept = kept.flatten(0, 3)
+    rows.index_copy_(0, at.flatten(), kept)
+    index = order.unsqueeze(-1).expand_as(places)
+    return torch.empty_like(places).scatter_(3, index, places)
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #7a36945c
 def attend_places(
@@ -111,10 +128,15 @@ def attend_places(
     found = places.sort(dim=-1).values
     last = found[...,-1:]
     last.copy_(torch.where(last<0, own, last))
-    seen = found>F.pad(found, (1,-1), value=-1) # each place once
+    seen = F.pad(found, (1,-1), value=-1)
+    seen = found>seen # each place once
     if real is not None: seen = seen & real[:,None,:,None]
-    k,v = (x.view(b*h, n, found.shape[-1], -1) for x in gather_rows(found.clamp(min=0), k, v))
-    out = sdpa(q.reshape(b*h, n, 1, d), k, v, attn_mask=seen.view(b*h, n, 1, -1), scale=scale)
+    k,v = gather_rows(found.clamp(min=0), k, v)
+    q = q.reshape(b*h, n, 1, d)
+    k = k.view(b*h, n, found.shape[-1], -1)
+    v = v.view(b*h, n, found.shape[-1], -1)
+    seen = seen.view(b*h, n, 1, -1)
+    out = sdpa(q, k, v, attn_mask=seen, scale=scale)
     return out.view(b, h, n, -1)
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #fab11d6a
@@ -128,16 +150,22 @@ def gather_rows(
     if step is None or any(row_step(x)!=step for x in tensors):
         tensors = [x.contiguous() for x in tensors]
         step = m
-    first = torch.arange(0, b*h*step, step, device=places.device).view(b, h, 1, 1)
-    at = (places+first).flatten()
-    def rows(x): return x.as_strided(((b*h-1)*step+m,x.shape[-1]), (x.shape[-1],1))
+    first = torch.arange(0, b*h*step, step, device=places.device)
+    at = (places+first.view(b, h, 1, 1)).flatten()
+    length = (b*h-1)*step+m
+    def rows(x):
+        d = x.shape[-1]
+        return x.as_strided((length,d), (d,1))
     return [rows(x).index_select(0, at) for x in tensors]
 
 def row_step(x)->int: # None if its vectors do not stand like that
     "Rows from head to head: vectors follow each other in memory, perhaps with room behind a head"
     b,h,m,d = x.shape
-    if x.stride(3)!=1 or x.stride(2)!=d or x.stride(1)%d or x.stride(1)<m*d: return None
-    return x.stride(1)//d if b==1 or x.stride(0)==h*x.stride(1) else None
+    sequence,head,vector,number = x.stride()
+    if number!=1 or vector!=d: return None
+    if head%d or head<m*d: return None
+    if b!=1 and sequence!=h*head: return None
+    return head//d
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #0b76b367
 def reachable(
@@ -147,9 +175,13 @@ def reachable(
 # with fewer places
 ):
     "The places that some later position could see"
+    b,h = table.places.shape[:2]
     kept = table.places[:,:,:,:-1].flatten(2)
-    held = torch.zeros(*kept.shape[:2], n+1, dtype=torch.bool, device=kept.device)
-    held = held.scatter_(-1, kept.masked_fill(kept<0, n), True)[...,:-1]
-    most = int(held.sum(-1).max()) if held.numel() else 0
-    places = (~held).byte().argsort(dim=-1, stable=True)[...,:most]
+    kept = kept.masked_fill(kept<0, n)
+    held = torch.zeros(b, h, n+1, dtype=torch.bool, device=kept.device)
+    held = held.scatter_(-1, kept, True)[...,:-1]
+    most = 0
+    if held.numel(): most = int(held.sum(-1).max())
+    places = (~held).byte().argsort(dim=-1, stable=True)
+    places = places[...,:most]
     return places,held.gather(-1, places)

@@ -25,7 +25,9 @@ def decay_matrix(
 )->Tensor: # (..., C, C), zero above the diagonal, one on it
     "What is left at position i of what was written at j, exp(g[j+1] + ... + g[i])"
     C = g.shape[-1]
-    return g.unsqueeze(-1).expand(*g.shape, C).tril(-1).cumsum(-2).exp().tril()
+    sums = g.unsqueeze(-1).expand(*g.shape, C).tril(-1)
+    sums = sums.cumsum(-2)
+    return sums.exp().tril()
 
 # %% ../../nbs/10_attention/06_decay.ipynb #286f8210
 def channel_weights(
@@ -35,17 +37,23 @@ def channel_weights(
 )->Tensor: # A, (..., C, C), zero above the diagonal
     "Weights of a chunk whose channels decay each in its own way"
     if Q.shape[-2]==1: return (Q*K).sum(-1, keepdim=True)
-    halves = [torch.stack(o.chunk(2, -2), -3) for o in (Q,K,g)]
-    (_,Q2),(K1,_),(g1,g2) = [o.unbind(-3) for o in halves]
-    across = (Q2*g2.cumsum(-2).exp()) @ (K1*sums_after(g1).exp()).transpose(-1,-2)
+    halves = [torch.stack(x.chunk(2, -2), -3) for x in (Q,K,g)]
+    (_,Q2),(K1,_),(g1,g2) = [x.unbind(-3) for x in halves]
+    asked = Q2*g2.cumsum(-2).exp()
+    written = K1*sums_after(g1).exp()
+    across = asked @ written.transpose(-1,-2)
     A1,A2 = channel_weights(*halves).unbind(-3)
-    return torch.cat([torch.cat([A1,torch.zeros_like(A1)], -1),torch.cat([across,A2], -1)], -2)
+    first = torch.cat([A1,torch.zeros_like(A1)], -1)
+    second = torch.cat([across,A2], -1)
+    return torch.cat([first,second], -2)
 
 def sums_after(
     g:Tensor, # (..., C, d)
 )->Tensor: # Same shape; zero in the last row
     "For each position the sum over those after it"
-    return F.pad(g[...,1:,:], (0,0,0,1)).flip(-2).cumsum(-2).flip(-2)
+    later = F.pad(g[...,1:,:], (0,0,0,1))
+    sums = later.flip(-2).cumsum(-2)
+    return sums.flip(-2)
 
 # %% ../../nbs/10_attention/06_decay.ipynb #0f802e9d
 def decay_chunks(
@@ -57,10 +65,15 @@ def decay_chunks(
 ): # `(out, S)`: out is (b*h, chunks, C, dv), S the state after the last chunk
     "Decaying linear attention of all chunks"
     if g.shape[-1]>1: A = channel_weights(Q, K, g)
-    else: A = (Q @ K.transpose(-1,-2))*decay_matrix(g.squeeze(-1))
-    added = (K*sums_after(g).exp()).transpose(-1,-2) @ V
+    else:
+        A = Q @ K.transpose(-1,-2)
+        A = A*decay_matrix(g.squeeze(-1))
+    written = K*sums_after(g).exp()
+    added = written.transpose(-1,-2) @ V
     states = decaying_sums(g.sum(-2), added, S)
-    return A @ V + (Q*g.cumsum(-2).exp()) @ states[:,:-1], states[:,-1]
+    out = A @ V
+    asked = Q*g.cumsum(-2).exp()
+    return out + asked @ states[:,:-1], states[:,-1]
 
 def decaying_sums(
     g:Tensor, # Logarithms of what is left after each chunk, (b*h, chunks, d or 1)
@@ -69,10 +82,12 @@ def decaying_sums(
 )->Tensor: # States before each chunk and after the last, (b*h, chunks+1, d, dv)
     "One chunk after the other; in a graph of any length, all pairs of chunks at once"
     if open_size(g.shape[1]):
-        added = torch.cat([S.unsqueeze(1),added], 1).transpose(1,2)
-        return (decay_matrix(F.pad(g, (0,0,1,0)).mT) @ added).transpose(1,2)
+        terms = torch.cat([S.unsqueeze(1),added], 1).transpose(1,2)
+        weights = decay_matrix(F.pad(g, (0,0,1,0)).mT)
+        return (weights @ terms).transpose(1,2)
     states = [S]
-    for keep,add in zip(g.exp().unsqueeze(-1).unbind(1), added.unbind(1)):
+    kept = g.exp().unsqueeze(-1)
+    for keep,add in zip(kept.unbind(1), added.unbind(1)):
         states.append(keep*states[-1]+add)
     return torch.stack(states, 1)
 
@@ -85,7 +100,8 @@ def decay_step(
     S:Tensor, # State, (b, h, d, dv)
 ): # `(out, S)`
     "One step of the recurrence"
-    S = g.exp().transpose(-1,-2)*S + k.transpose(-1,-2)*v
+    kept = g.exp().transpose(-1,-2)
+    S = kept*S + k.transpose(-1,-2)*v
     return q @ S, S
 
 # %% ../../nbs/10_attention/06_decay.ipynb #550f1f01
@@ -97,19 +113,25 @@ def log_decays(
 )->Tensor: # (b, h, n, 1) or (b, h, n, d)
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
-    if tuple(decay.shape)!={1: (h,), 3: (b,h,n), 4: (b,h,n,d)}.get(decay.ndim):
-        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one per head, {(h,)}, '
-                         f'one per position, {(b,h,n)}, or one per channel, {(b,h,n,d)}')
+    given = tuple(decay.shape)
+    shapes = {1: (h,), 3: (b,h,n), 4: (b,h,n,d)}
+    if given!=shapes.get(decay.ndim):
+        raise ValueError(f'decay has shape {given}: expected one per head, {(h,)}, one per '
+                         f'position, {(b,h,n)}, or one per channel, {(b,h,n,d)}')
     if real is not None and decay.ndim>1:
-        decay = decay.masked_fill(~(real[:,None] if decay.ndim==3 else real[:,None,:,None]), 1.)
+        seen = real[:,None] if decay.ndim==3 else real[:,None,:,None]
+        decay = decay.masked_fill(~seen, 1.)
     if values_known(decay) and not ((decay>=0) & (decay<=1)).all():
-        raise ValueError(f'decay has values from {decay.min():.3g} to {decay.max():.3g}: expected '
-                         'numbers from 0 to 1, '
-                         'such as sigmoid(x); compute them in float32')
+        low = decay.min()
+        high = decay.max()
+        raise ValueError(f'decay has values from {low:.3g} to {high:.3g}: expected numbers from 0 '
+                         'to 1, such as sigmoid(x); compute them in float32')
     # a gate that is shut: its logarithm stays finite, and its gradient right
     tiny = 1e-200 if dtype==torch.float64 else 1e-30
     g = (decay.to(dtype)+tiny).log()
-    if g.ndim==1: return hide_padding(g[:,None,None].expand(b,h,n,1), real)
+    if g.ndim==1:
+        g = g[:,None,None].expand(b,h,n,1)
+        return hide_padding(g, real)
     return g.unsqueeze(-1) if g.ndim==3 else g
 
 # %% ../../nbs/10_attention/06_decay.ipynb #0490cdd8
@@ -123,10 +145,11 @@ def start_state(
     if not isinstance(state, Tensor):
         raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
                          f'{tuple(shape)}')
-    if tuple(state.shape)!=tuple(shape):
-        raise ValueError(f'the state has shape {tuple(state.shape)}: expected {tuple(shape)}, '
-                         '(batch, heads, width of keys, width of values and, with normalize=True, '
-                         'one more)')
+    given = tuple(state.shape)
+    shape = tuple(shape)
+    if given!=shape:
+        raise ValueError(f'the state has shape {given}: expected {shape}, (batch, heads, width of '
+                         'keys, width of values and, with normalize=True, one more)')
     return own_state(state).to(like.dtype)
 
 # %% ../../nbs/10_attention/06_decay.ipynb #57a1ba65
@@ -152,15 +175,20 @@ def decay_attention(
     C = check_int('chunk_size', chunk_size)
     check_mask(mask, (b,h,n,n), key_only=True)
     with without_autocast(q):
-        Q,K,V = (o.to(torch.promote_types(o.dtype, torch.float32)) for o in (q,k,v))
+        Q = q.to(torch.promote_types(q.dtype, torch.float32))
+        K = k.to(torch.promote_types(k.dtype, torch.float32))
+        V = v.to(torch.promote_types(v.dtype, torch.float32))
         if mask is not None: Q,K,V = (hide_padding(o, mask) for o in (Q,K,V))
         g = log_decays(decay, q.shape, Q.dtype, mask)
         if normalize: V = F.pad(V, (0,1), value=1.)
-        S = None if state is None and n>1 else start_state(state, (b,h,d,V.shape[-1]), V)
+        S = state
+        if state is not None or n<=1: S = start_state(state, (b,h,d,V.shape[-1]), V)
         if n==1: out,S = decay_step(Q, K, V, g, S)
         elif n==0: out = V
         else: out,S = attend_decaying(decay_chunks, Q, K, V, g, S, C)
-        if normalize: out = safe_divide(out[...,:-1], out[...,-1:])
+        if normalize:
+            den = out[...,-1:]
+            out = safe_divide(out[...,:-1], den)
     return out.to(v.dtype),S
 
 # %% ../../nbs/10_attention/06_decay.ipynb #40764943
@@ -188,7 +216,8 @@ class ForgettingAttention(QKVAttention):
             raise ValueError(f'{self.name} forgets the past, so it needs causal=True; for both '
                              'directions use linear attention')
         check_int('d_head of a head that is normalised', self.d_head, minimum=2)
-        self.chunk_size,self.to_gate = check_int('chunk_size', chunk_size),self.projection()
+        self.chunk_size = check_int('chunk_size', chunk_size)
+        self.to_gate = self.projection()
         self.options = dict(chunk_size=chunk_size)
 
     def decays(self, x):
@@ -211,7 +240,8 @@ class Retention(ForgettingAttention):
     "Retention (Sun et al. 2023): head h keeps 1-2^(-5-h) of its state at each position"
     def decays(self, x):
         "One fixed number per head"
-        return 1-2.**(-5-torch.arange(self.n_heads, device=x.device, dtype=torch.float32))
+        head = torch.arange(self.n_heads, device=x.device, dtype=torch.float32)
+        return 1-2.**(-5-head)
 
 # %% ../../nbs/10_attention/06_decay.ipynb #6b730418
 @register_attention('gated_linear')
@@ -228,11 +258,15 @@ class GatedLinearAttention(ForgettingAttention):
         super().__init__(d_model, n_heads, **kwargs)
         self.gate = check_choice('gate', gate, ('channel','head'))
         self.options |= dict(gate=gate)
-        width = self.n_heads*(self.d_head if gate=='channel' else 1)
-        self.to_decay = nn.Sequential(nn.Linear(d_model, 16, bias=False), nn.Linear(16, width))
+        width = self.n_heads
+        if gate=='channel': width = self.n_heads*self.d_head
+        narrow = nn.Linear(d_model, 16, bias=False)
+        self.to_decay = nn.Sequential(narrow, nn.Linear(16, width))
 
     def decays(self, x):
         "A decay for each position and channel, or for each position and head"
         z = split_heads(self.to_decay(x), self.n_heads)
-        a = (F.logsigmoid(z.to(torch.promote_types(z.dtype, torch.float32)))/16).exp()
+        wide = torch.promote_types(z.dtype, torch.float32)
+        logs = F.logsigmoid(z.to(wide))/16
+        a = logs.exp()
         return a if self.gate=='channel' else a.squeeze(-1)

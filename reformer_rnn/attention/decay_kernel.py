@@ -27,19 +27,22 @@ def over_chunks(
 ): # `(out, S)`
     "Cut positions into chunks, apply `f` to stretches of them, and put them together again"
     b,h,n = xs[0].shape[:3]
-    chunks = [into_chunks(o.flatten(0, 1), C) for o in xs]
+    def put_together(out, S):
+        out = out.flatten(1, 2)[:,:n]
+        return out.unflatten(0, (b,h)),S.unflatten(0, (b,h))
+    chunks = [into_chunks(x.flatten(0, 1), C) for x in xs]
     S = S.flatten(0, 1)
     outs = []
-    if open_size(n): # their number is not known
-        out,S = f(*chunks, S)
-        return out.flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
-    length = max(1, rows//max(1, b*h*C)) # chunks of a stretch; a batch may be empty
+    if open_size(n): return put_together(*f(*chunks, S)) # their number is not known
+    rows_of_chunk = max(1, b*h*C) # a batch may be empty
+    length = max(1, rows//rows_of_chunk) # chunks of a stretch
     def run(*stretch): return checkpoint(f, *stretch, use_reentrant=False, preserve_rng_state=False)
     if ordinary_only(): run = f
-    for stretch in zip(*(o.split(length, 1) for o in chunks)):
+    stretches = [x.split(length, 1) for x in chunks]
+    for stretch in zip(*stretches):
         out,S = run(*stretch, S)
         outs.append(out)
-    return torch.cat(outs, 1).flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
+    return put_together(torch.cat(outs, 1), S)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #a2835086
 def sum_ranges(
@@ -48,50 +51,77 @@ def sum_ranges(
 )->Tensor: # (C, C*C + 2*C + 1), zeros and ones
     "Columns that add up the places j+1 to i for all (i, j), those up to i, those after j, and all"
     at = torch.arange(C, device=like.device)
-    upto,after = at[:,None]<=at,at[:,None]>at # (place, i) and (place, j)
+    upto = at[:,None]<=at # (place, i)
+    after = at[:,None]>at # (place, j)
     pairs = upto[:,:,None]&after[:,None]
     everything = torch.ones_like(upto[:,:1])
-    return torch.cat([pairs.flatten(1),upto,after,everything], 1).to(like.dtype)
+    sums = torch.cat([pairs.flatten(1),upto,after,everything], 1)
+    return sums.to(like.dtype)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #e62d74a7
 class _Tile:
     "N chunks of all heads of a tile, each (C, ...): the factors of its decays, A, and its states"
     def __init__(self, buffers, xs, cut, tables, start):
-        self.buffers,self.C,self.chunks = buffers,self.length(cut(xs[0]).shape[3]),len(cut(xs[0]))
-        self.Q,self.K,self.V,g = (self.load(name, cut(x)) for name,x in zip(('Q','K','V','g'), xs))
-        (self.N,_,d),self.sums = self.Q.shape,tables.get(self.C)
-        self.weigh(g)
+        Q,K,V,g = (cut(x) for x in xs)
+        self.buffers = buffers
+        self.chunks = len(Q)
+        self.C = self.length(Q.shape[3])
+        self.Q = self.load('Q', Q)
+        self.K = self.load('K', K)
+        self.V = self.load('V', V)
+        self.N = len(self.Q)
+        self.sums = tables.get(self.C)
+        self.weigh(self.load('g', g))
         self.asked = torch.mul(self.Q, self.before, out=buffers('asked', *self.Q.shape))
         self.written = torch.mul(self.K, self.after, out=buffers('written', *self.K.shape))
-        self.states = buffers('states', self.chunks+1, self.N//self.chunks, d, self.V.shape[-1])
-        torch.bmm(self.written.mT, self.V, out=self.states[1:].flatten(0, 1))
-        self.states[0] = 0 if start is None else start.flatten(0, 1)
-        self.fade(self.states.unbind(0), 1)
+        self.run(start)
 
     def length(self, C): return C
-    def load(self, name, x): return self.buffers(name, *x.shape).copy_(x).flatten(0, 2)
+    def load(self, name, x):
+        own = self.buffers(name, *x.shape)
+        return own.copy_(x).flatten(0, 2)
 
-    def fade(self, sums, step):
-        "To each sum add what is left of the one before it, forwards or backwards"
-        kept = self.whole.unflatten(0, (self.chunks,-1)).unbind(0)
-        for i,keep in list(enumerate(kept))[::step]:
-            if step==1: sums[i+1].addcmul_(sums[i], keep)
-            else: sums[i].addcmul_(sums[i+1], keep)
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #a01ca497
+@patch
+def run(self:_Tile, start):
+    "The states before each chunk and after the last"
+    d = self.Q.shape[-1]
+    dv = self.V.shape[-1]
+    self.states = self.buffers('states', self.chunks+1, self.N//self.chunks, d, dv)
+    added = self.states[1:].flatten(0, 1)
+    torch.bmm(self.written.mT, self.V, out=added)
+    if start is None: self.states[0] = 0
+    else: self.states[0] = start.flatten(0, 1)
+    self.fade(self.states.unbind(0), 1)
+
+@patch
+def fade(self:_Tile, sums, step):
+    "To each sum add what is left of the one before it, forwards or backwards"
+    kept = self.whole.unflatten(0, (self.chunks,-1))
+    chunks = list(enumerate(kept.unbind(0)))
+    for i,keep in chunks[::step]:
+        now = sums[i]
+        later = sums[i+1]
+        if step==1: later.addcmul_(now, keep)
+        else: now.addcmul_(later, keep)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #28bc67c6
 class _HeadTile(_Tile):
     "One decay per head and position"
     def weigh(self, g):
         "The factors, and A"
-        square = self.N,self.C,self.C
-        factors = torch.mm(g.squeeze(-1), self.sums,
-                           out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
-        between,before,after,whole = factors.split([self.C**2,self.C,self.C,1], -1)
-        self.between = between.unflatten(-1, (self.C,self.C))
+        C = self.C
+        square = self.N,C,C
+        factors = self.buffers('decays', self.N, self.sums.shape[1])
+        torch.mm(g.squeeze(-1), self.sums, out=factors).exp_()
+        between,before,after,whole = factors.split([C**2,C,C,1], -1)
+        self.between = between.unflatten(-1, (C,C))
         self.whole = whole.unsqueeze(-1)
-        self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
+        self.before = before.unsqueeze(-1)
+        self.after = after.unsqueeze(-1)
         self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *square))
-        self.A = torch.mul(self.QK, self.between, out=self.buffers('A', *square)).tril_()
+        self.A = torch.mul(self.QK, self.between, out=self.buffers('A', *square))
+        self.A.tril_()
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #cf8d22d8
 LEAST = 1e-3 # Smallest decay that is divided by: its gradient loses that many digits
@@ -101,7 +131,8 @@ def may_divide(
     g:Tensor, # Logarithms of decays, (N, C)
 )->bool:
     "Is no decay below `LEAST`, and no product of C of them below `LEAST_PRODUCT`?"
-    return bool(g.min()>math.log(LEAST) and g.sum(-1).min()>math.log(LEAST_PRODUCT))
+    single = g.min()>math.log(LEAST)
+    return bool(single and g.sum(-1).min()>math.log(LEAST_PRODUCT))
 
 def largest_block(
     g:Tensor, # Logarithms of decays, (N, C, d) with C a power of two
@@ -110,16 +141,18 @@ def largest_block(
     s = 1
     # on the meta device the decays are unknown, and blocks of one are always right
     if g.is_meta or not g.min()>math.log(LEAST): return s
+    least = math.log(LEAST_PRODUCT)
     while g.shape[1]>1:
         g = g[:,::2]+g[:,1::2]
-        if not g.min()>math.log(LEAST_PRODUCT): break
+        if not g.min()>least: break
         s *= 2
     return s
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #ee674ea5
 def _pairs(x, s):
     "The first and the second of each two blocks of s positions, each (N, C/2s, s, d)"
-    return x.unflatten(1, (-1,2,s)).unbind(2)
+    pairs = x.unflatten(1, (-1,2,s))
+    return pairs.unbind(2)
 
 def _blocks(x, s):
     "Blocks of s positions as a batch, (N*C/s, s, d)"
@@ -127,11 +160,13 @@ def _blocks(x, s):
 
 def _within(A, s):
     "The parts of (N, C, C) in which blocks see themselves, (N, C/s, s, s), a view"
-    return A.unflatten(2, (-1,s)).unflatten(1, (-1,s)).diagonal(0, 1, 3).movedim(-1, 1)
+    blocks = A.unflatten(2, (-1,s)).unflatten(1, (-1,s))
+    return blocks.diagonal(0, 1, 3).movedim(-1, 1)
 
 def _between(A, s):
     "The parts of (N, C, C) in which second blocks see first ones, (N, C/2s, s, s), a view"
-    return _within(A, 2*s)[:,:,s:,:s]
+    both = _within(A, 2*s)
+    return both[:,:,s:,:s]
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #8e4b9f16
 class _ChannelTile(_Tile):
@@ -145,7 +180,9 @@ class _ChannelTile(_Tile):
         if C<self.C: out[...,C:,:] = 0
         return out.flatten(0, 2)
 
-    def product(self, name, x, y): return torch.mul(x, y, out=self.buffers(name, *x.shape))
+    def product(self, name, x, y):
+        place = self.buffers(name, *x.shape)
+        return torch.mul(x, y, out=place)
 
     def weigh(self, g):
         "The factors, A, and the factors of the state"
@@ -167,20 +204,32 @@ def within_blocks(self:_ChannelTile, g):
     s = self.block
     self.after = self.buffers('after', *g.shape)
     if s==1: return self.single_positions(g)
-    self.ones = torch.ones(s, s, dtype=g.dtype, device=g.device).tril_()
+    ones = torch.ones(s, s, dtype=g.dtype, device=g.device)
+    self.ones = ones.tril_()
     upto = self.buffers('before', *g.shape)
-    torch.bmm(self.ones.expand(len(_blocks(g, s)), s, s), _blocks(g, s), out=_blocks(upto, s))
+    blocks = _blocks(g, s)
+    torch.bmm(self.ones.expand(len(blocks), s, s), blocks, out=_blocks(upto, s))
     self.upto = upto.exp_()
     self.inverse = torch.reciprocal(upto, out=self.buffers('inverse', *g.shape))
-    self.total = upto[:,s-1::s].clone()
-    self.scaled_Q = self.product('scaled_Q', self.Q, upto)
+    total = upto[:,s-1::s]
+    self.total = total.clone()
+    self.see_inside(s)
+    inverse = self.inverse.unflatten(1, (-1,s))
+    after = self.after.unflatten(1, (-1,s))
+    torch.mul(inverse, self.total.unsqueeze(2), out=after)
+    self.before = upto
+    if s<self.C: self.before = upto.clone() # which rounds change
+
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #e6c27a81
+@patch
+def see_inside(self:_ChannelTile, s):
+    "The parts of A inside blocks of s positions"
+    self.scaled_Q = self.product('scaled_Q', self.Q, self.upto)
     self.scaled_K = self.product('scaled_K', self.K, self.inverse)
-    inside = torch.bmm(_blocks(self.scaled_Q, s), _blocks(self.scaled_K, s).mT).tril_()
+    inside = torch.bmm(_blocks(self.scaled_Q, s), _blocks(self.scaled_K, s).mT)
+    inside = inside.tril_().view(self.N, -1, s, s)
     if s<self.C: self.A.zero_()
-    _within(self.A, s).copy_(inside.view(self.N, -1, s, s))
-    torch.mul(self.inverse.unflatten(1, (-1,s)), self.total.unsqueeze(2),
-              out=self.after.unflatten(1, (-1,s)))
-    self.before = upto if s==self.C else upto.clone() # which rounds change
+    _within(self.A, s).copy_(inside)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #0f4f7794
 @patch
@@ -189,23 +238,31 @@ def single_positions(self:_ChannelTile, g):
     self.before = g.exp_()
     self.total = g.clone()
     self.after.fill_(1)
-    self.A.zero_().diagonal(0, 1, 2).copy_(self.product('QK', self.Q, self.K).sum(-1))
+    QK = self.product('QK', self.Q, self.K)
+    own = self.A.zero_().diagonal(0, 1, 2)
+    own.copy_(QK.sum(-1))
 
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #2ed0bfb8
 @patch
 def between_blocks(self:_ChannelTile, s, total):
     "Halving: what second blocks see of first ones, and the factors of blocks twice as long"
-    (_,upto) = _pairs(self.before, s)
-    (after,_) = _pairs(self.after, s)
-    kept = [self.buffers(f'{name}{s}', *x.shape).copy_(x)
-            for name,x in (('upto',upto),('after',after))]
+    _,upto = _pairs(self.before, s)
+    after,_ = _pairs(self.after, s)
+    _,Q = _pairs(self.Q, s)
+    K,_ = _pairs(self.K, s)
+    kept = []
+    for name,x in (('upto',upto),('after',after)):
+        own = self.buffers(f'{name}{s}', *x.shape)
+        kept.append(own.copy_(x))
     self.rounds.append((s,*kept))
-    asked = self.product(f'asked{s}', _pairs(self.Q, s)[1], upto)
-    written = self.product(f'written{s}', _pairs(self.K, s)[0], after)
-    if s==1:
-        _between(self.A, s).copy_(self.product('QK1', asked, written).sum(-1, keepdim=True))
-    else: _between(self.A, s).copy_(asked @ written.mT)
+    asked = self.product(f'asked{s}', Q, upto)
+    written = self.product(f'written{s}', K, after)
+    if s==1: seen = self.product('QK1', asked, written).sum(-1, keepdim=True)
+    else: seen = asked @ written.mT
+    _between(self.A, s).copy_(seen)
     first,second = total.unflatten(1, (-1,2)).unbind(2)
-    upto.mul_(first.unsqueeze(2)); after.mul_(second.unsqueeze(2))
+    upto.mul_(first.unsqueeze(2))
+    after.mul_(second.unsqueeze(2))
     return first*second
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #224b7a38
@@ -215,16 +272,23 @@ def _tile_gradients(tile, dO, R, want_g):
     buffers = tile.buffers
     S = tile.states[:-1].flatten(0, 1)
     Rs = buffers('R', *tile.states.shape)
-    torch.bmm(tile.asked.mT, dO, out=Rs[:-1].flatten(0, 1))
-    Rs[-1] = 0 if R is None else R
+    before = Rs[:-1].flatten(0, 1)
+    torch.bmm(tile.asked.mT, dO, out=before)
+    if R is None: Rs[-1] = 0
+    else: Rs[-1] = R
     tile.fade(Rs.unbind(0), -1)
     R = Rs[1:].flatten(0, 1)
-    dA = torch.bmm(dO, tile.V.mT, out=buffers('dA', *tile.A.shape)).tril_()
-    dV = torch.bmm(tile.A.mT, dO, out=buffers('dV', *dO.shape)).baddbmm_(tile.written, R)
-    dQ = torch.bmm(dO, S.mT, out=buffers('dQ', *tile.Q.shape)).mul_(tile.before)
-    dK = torch.bmm(tile.V, R.mT, out=buffers('dK', *tile.Q.shape)).mul_(tile.after)
+    dA = torch.bmm(dO, tile.V.mT, out=buffers('dA', *tile.A.shape))
+    dA.tril_()
+    dV = torch.bmm(tile.A.mT, dO, out=buffers('dV', *dO.shape))
+    dV.baddbmm_(tile.written, R)
+    dQ = torch.bmm(dO, S.mT, out=buffers('dQ', *tile.Q.shape))
+    dQ.mul_(tile.before)
+    dK = torch.bmm(tile.V, R.mT, out=buffers('dK', *tile.Q.shape))
+    dK.mul_(tile.after)
     dg = tile.gradients(dA, dQ, dK, S, R, want_g)
-    return (dQ,dK,dV,dg),buffers('last_R', *Rs[0].shape).copy_(Rs[0])
+    first = buffers('last_R', *Rs[0].shape)
+    return (dQ,dK,dV,dg),first.copy_(Rs[0])
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #06591300
 @patch
@@ -232,19 +296,27 @@ def gradients(self:_HeadTile, dA, dQ, dK, S, R, want_g):
     "Add what comes through A to `dQ` and `dK`; the gradient of the logarithms"
     G = dA.mul_(self.between)
     dg = None
-    if want_g:
-        terms = self.buffers('terms', self.N, self.sums.shape[1])
-        between,before,after,whole = terms.split([self.C**2,self.C,self.C,1], -1)
-        torch.mul(G, self.QK, out=between.unflatten(-1, (self.C,self.C)))
-        scratch = torch.mul(dQ, self.Q, out=self.buffers('scratch', *dQ.shape))
-        torch.sum(scratch, -1, out=before)
-        torch.sum(torch.mul(dK, self.K, out=scratch), -1, out=after)
-        through = torch.bmm(S.flatten(1).unsqueeze(-2), R.flatten(1).unsqueeze(-1))
-        torch.mul(through.view(-1), self.whole.view(-1), out=whole.squeeze(-1))
-        dg = (terms @ self.sums.mT).unsqueeze(-1)
+    if want_g: dg = self.factor_gradient(G, dQ, dK, S, R)
     dQ.baddbmm_(G, self.K)
     dK.baddbmm_(G.mT, self.Q)
     return dg
+
+@patch
+def factor_gradient(self:_HeadTile, G, dQ, dK, S, R):
+    "The gradient of the logarithms, through the factors"
+    C = self.C
+    terms = self.buffers('terms', self.N, self.sums.shape[1])
+    between,before,after,whole = terms.split([C**2,C,C,1], -1)
+    torch.mul(G, self.QK, out=between.unflatten(-1, (C,C)))
+    scratch = self.buffers('scratch', *dQ.shape)
+    torch.mul(dQ, self.Q, out=scratch)
+    torch.sum(scratch, -1, out=before)
+    torch.mul(dK, self.K, out=scratch)
+    torch.sum(scratch, -1, out=after)
+    through = torch.bmm(S.flatten(1).unsqueeze(-2), R.flatten(1).unsqueeze(-1))
+    torch.mul(through.view(-1), self.whole.view(-1), out=whole.squeeze(-1))
+    dg = terms @ self.sums.mT
+    return dg.unsqueeze(-1)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #63d514e8
 @patch
@@ -252,18 +324,23 @@ def gradients(self:_ChannelTile, dA, dQ, dK, S, R, want_g):
     "The same, from the whole chunk to blocks, and then inside them"
     before = self.product('through_before', dQ, self.Q)
     after = self.product('through_after', dK, self.K)
-    total = self.product('through', S, R).sum(-1).unsqueeze(1)*self.whole.mT
+    through = self.product('through', S, R).sum(-1)
+    total = through.unsqueeze(1)*self.whole.mT
     for s,upto,kept in self.rounds[::-1]:
-        (_,b),(a,_) = _pairs(before, s),_pairs(after, s)
-        total = torch.stack([total+b.sum(2),total+a.sum(2)], 2).flatten(1, 2)
+        _,b = _pairs(before, s)
+        a,_ = _pairs(after, s)
+        second = total+b.sum(2)
+        total = torch.stack([second,total+a.sum(2)], 2).flatten(1, 2)
         block = _between(dA, s)
         written = self.buffers(f'written{s}', *kept.shape)
         asked = self.buffers(f'asked{s}', *upto.shape)
         times = torch.mul if s==1 else torch.matmul # one number times a row
         q = times(block, written).mul_(upto)
         k = times(block.mT, asked).mul_(kept)
-        _pairs(dQ, s)[1].add_(q); b.addcmul_(q, _pairs(self.Q, s)[1])
-        _pairs(dK, s)[0].add_(k); a.addcmul_(k, _pairs(self.K, s)[0])
+        _pairs(dQ, s)[1].add_(q)
+        b.addcmul_(q, _pairs(self.Q, s)[1])
+        _pairs(dK, s)[0].add_(k)
+        a.addcmul_(k, _pairs(self.K, s)[0])
     return self.gradients_within(dA, dQ, dK, before, after, total)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #9cdcac54
@@ -272,47 +349,66 @@ def gradients_within(self:_ChannelTile, dA, dQ, dK, before, after, total):
     "Gradients through the blocks; those of the logarithms"
     s = self.block
     own = dA.diagonal(0, 1, 2).unsqueeze(-1)
-    last = total if s==1 else total+after.unflatten(1, (-1,s)).sum(2)
-    if s>1: self.through_quotients(dA, dQ, dK, before, after)
-    dQ.addcmul_(own, self.K); dK.addcmul_(own, self.Q)
+    last = total
+    if s>1:
+        last = total+after.unflatten(1, (-1,s)).sum(2)
+        self.through_quotients(dA, dQ, dK, before, after)
+    dQ.addcmul_(own, self.K)
+    dK.addcmul_(own, self.Q)
     if s==1: return before.add_(last)
-    before.sub_(after)[:,s-1::s].add_(last)
+    before.sub_(after)
+    before[:,s-1::s].add_(last)
     blocks = _blocks(before, s)
-    torch.bmm(self.ones.mT.expand(len(blocks), s, s), blocks, out=_blocks(after, s))
+    ones = self.ones.mT.expand(len(blocks), s, s)
+    torch.bmm(ones, blocks, out=_blocks(after, s))
     return after
 
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #8a53ee41
 @patch
 def through_quotients(self:_ChannelTile, dA, dQ, dK, before, after):
     "Add what comes through the parts of A inside blocks"
     s = self.block
-    inside = _within(dA, s).reshape(-1, s, s).tril(-1)
-    q,k = (self.buffers(name, *dQ.shape) for name in ('inside_Q','inside_K'))
+    inside = _within(dA, s)
+    inside = inside.reshape(-1, s, s).tril(-1)
+    q = self.buffers('inside_Q', *dQ.shape)
+    k = self.buffers('inside_K', *dQ.shape)
     torch.bmm(inside, _blocks(self.scaled_K, s), out=_blocks(q, s))
     torch.bmm(inside.mT, _blocks(self.scaled_Q, s), out=_blocks(k, s))
-    before.addcmul_(q, self.scaled_Q); after.addcmul_(k, self.scaled_K)
-    dQ.addcmul_(q, self.upto); dK.addcmul_(k, self.inverse)
+    before.addcmul_(q, self.scaled_Q)
+    after.addcmul_(k, self.scaled_K)
+    dQ.addcmul_(q, self.upto)
+    dK.addcmul_(k, self.inverse)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #31fb5eff
 def range_tables(parts, C, like):
     "`sum_ranges` for each length that a chunk has in these parts"
-    return {c: sum_ranges(c, like) for c in {min(C, part.stop-part.start) for part in parts}}
+    lengths = {min(C, part.stop-part.start) for part in parts}
+    return {c: sum_ranges(c, like) for c in lengths}
 
 def gradient_like(x):
     """An empty tensor for a gradient of (b, h, n, ...), in the layout of an output (b, n, h, ...);
     None for None"""
     if x is None: return None
-    return torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format).transpose(1,2)
+    rows = x.transpose(1,2)
+    like = torch.empty_like(rows, memory_format=torch.contiguous_format)
+    return like.transpose(1,2)
 
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #2fc423ed
 def _tiles(xs, C, S, states):
     "A function that makes the tile of a part, and the slices"
-    q,g = xs[0],xs[3]
-    (groups,parts) = tile_slices(q, C)
+    q,_,_,g = xs
+    groups,parts = tile_slices(q, C)
     buffers = Buffers(device=q.device, dtype=q.dtype)
-    kind,tables = (_HeadTile,range_tables(parts, C, q)) if g.shape[-1]==1 else (_ChannelTile,{})
+    kind = _ChannelTile
+    tables = {}
+    if g.shape[-1]==1:
+        kind = _HeadTile
+        tables = range_tables(parts, C, q)
     def make(rows, i):
         start = S if i==0 else states[i-1]
+        if start is not None: start = start[rows]
         cut = lambda x: cut_tile(x, rows, parts[i], C)
-        return kind(buffers, xs, cut, tables, None if start is None else start[rows]),cut
+        return kind(buffers, xs, cut, tables, start),cut
     return make,groups,len(parts)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #60b1652c
@@ -320,7 +416,9 @@ class _Decay(torch.autograd.Function):
     "Decaying linear attention in tiles; its output is (b, n, h, dv)"
     @staticmethod
     def forward(ctx, f, q, k, v, g, S, C):
-        (b,h,n,d),dv,xs = q.shape,v.shape[-1],(q,k,v,g)
+        b,h,n,d = q.shape
+        dv = v.shape[-1]
+        xs = q,k,v,g
         whole = v.new_empty(b, n, h, dv)
         states = []
         make,groups,parts = _tiles(xs, C, S, states)
@@ -328,18 +426,22 @@ class _Decay(torch.autograd.Function):
         for rows in groups:
             for i in range(parts):
                 tile,cut = make(rows, i)
-                states[i][rows] = tile.states[-1].view_as(states[i][rows])
+                after = states[i]
+                after[rows] = tile.states[-1].view_as(after[rows])
                 out = torch.bmm(tile.A, tile.V, out=tile.buffers('out', *tile.V.shape))
                 out.baddbmm_(tile.asked, tile.states[:-1].flatten(0, 1))
                 _put(out, cut(whole.transpose(1,2)))
         ctx.save_for_backward(*xs, S, *states[:-1])
-        ctx.f,ctx.C = f,C
+        ctx.f = f
+        ctx.C = C
         ctx.set_materialize_grads(False) # no zeros where no gradient was asked for
         return whole,states[-1]
 
+# %% ../../nbs/10_attention/21_decay_kernel.ipynb #8aa3f74d
 def _put(x, place):
     "Copy chunks (N, C, d) into the view of a tile, without what fills them up"
-    place.copy_(x[:,:place.shape[3]].unflatten(0, place.shape[:3]))
+    x = x[:,:place.shape[3]]
+    place.copy_(x.unflatten(0, place.shape[:3]))
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #2a14a48f
 def _decay_backward(ctx, dO, R_last):
@@ -358,11 +460,14 @@ def _decay_backward(ctx, dO, R_last):
         R = None if R_last is None else R_last[rows].flatten(0, 1)
         for i in reversed(range(parts)):
             tile,cut = make(rows, i)
-            new,R = _tile_gradients(tile, tile.load('dO', cut(dO)), R, want_g)
+            G = tile.load('dO', cut(dO))
+            new,R = _tile_gradients(tile, G, R, want_g)
             for whole,x in zip(grads, new):
                 if x is not None: _put(x, cut(whole))
         if S is not None: dS[rows] = R.view_as(dS[rows])
-    return None,*grads[:3],grads[3] if want_g else None,dS,None
+    dq,dk,dv,dg = grads
+    if not want_g: dg = None
+    return None,dq,dk,dv,dg,dS,None
 
 _Decay.backward = staticmethod(_decay_backward)
 
@@ -370,14 +475,15 @@ _Decay.backward = staticmethod(_decay_backward)
 def differentiable_decay_gradients(f, inputs, cotangents, C):
     "The gradients of the kernel for a second derivative: autograd goes through the formula `f`"
     *xs,S = inputs
-    start = S if S is not None else xs[0].new_zeros(*xs[0].shape[:2], xs[0].shape[-1],
-                                                    xs[2].shape[-1])
+    q,_,v,_ = xs
+    start = S
+    if S is None: start = q.new_zeros(*q.shape[:2], q.shape[-1], v.shape[-1])
     outputs = over_chunks(f, xs, start, 1<<(C-1).bit_length())
-    outputs,cotangents = zip(*((o, g) for o,g in zip(outputs, cotangents) if g is not None))
+    pairs = [(x,g) for x,g in zip(outputs, cotangents) if g is not None]
+    outputs,cotangents = zip(*pairs)
     wanted = [x for x in inputs if x is not None and x.requires_grad]
-    grads = dict(zip(map(id, wanted),
-                     torch.autograd.grad(outputs, wanted, cotangents, create_graph=True,
-                                         allow_unused=True)))
+    found = torch.autograd.grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)
+    grads = dict(zip(map(id, wanted), found))
     return (None,*(grads.get(id(x)) for x in inputs),None)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #08ee42ed
@@ -391,10 +497,11 @@ def attend_decaying(
     C:int, # Positions in a chunk
 ): # `(out, S)`
     "The kernel, or what a compiler, an exporter and a transform can read"
-    n = Q.shape[2]
+    b,h,n,d = Q.shape
     if not open_size(n): C = min(C, n)
     if ordinary_only() or torch.compiler.is_compiling():
-        if S is None: S = Q.new_zeros(*Q.shape[:2], Q.shape[-1], V.shape[-1])
-        return over_chunks(f, (Q,K,V,g), S, 1<<(C-1).bit_length())
+        if S is None: S = Q.new_zeros(b, h, d, V.shape[-1])
+        power = 1<<(C-1).bit_length()
+        return over_chunks(f, (Q,K,V,g), S, power)
     out,S = _Decay.apply(f, Q, K, V, g, S, C)
     return out.transpose(1,2),S

@@ -25,10 +25,11 @@ def delta_matrix(
     beta:Tensor, # Step sizes, (..., n)
 )->Tensor: # T, (..., n, n), lower triangular: what is written is `T @ v`
     "The matrix that turns values into what is written (Yang et al. 2024b, section 3)"
+    system = k @ k.mT
+    system = beta.unsqueeze(-1)*system # the solver reads what is strictly below the diagonal
     eye = torch.eye(k.shape[-2], dtype=k.dtype, device=k.device)
-    system = beta.unsqueeze(-1)*(k @ k.mT) # the solver reads what is strictly below the diagonal
-    inverse = torch.linalg.solve_triangular(system, eye.expand_as(system), upper=False,
-                                            unitriangular=True)
+    eye = eye.expand_as(system)
+    inverse = torch.linalg.solve_triangular(system, eye, upper=False, unitriangular=True)
     return inverse*beta.unsqueeze(-2)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #d942a66f
@@ -41,48 +42,66 @@ def delta_chunks(
     g:Tensor=None, # Logarithms of decays in chunks, (b*h, chunks, C, 1); None for no decay
 ): # `(out, S)`: out is (b*h, chunks, C, dv), S the state after the last chunk
     "The formulas above, for all chunks"
-    between = 1
-    before = 1
-    after = 1
-    kept = torch.ones_like(beta[:,:,:1])
-    if g is not None:
-        between = decay_matrix(g.squeeze(-1))
-        before = g.cumsum(-2).exp() # products of decays
-        after = sums_after(g).exp()
-        kept = g.sum(-2, keepdim=True).exp()
+    between,before,after,kept = _decays(beta, g)
     system = beta*(K @ K.mT)*between
-    written = torch.cat([beta*V,beta*before*K], -1)
+    written = beta*V
+    erased = beta*before*K
+    written = torch.cat([written,erased], -1)
     solved = torch.linalg.solve_triangular(system, written, upper=False, unitriangular=True)
     TV,W = solved.split([V.shape[-1],K.shape[-1]], -1)
+    parts = [x.unbind(1) for x in (after*K,TV,W,kept)]
     states = []
-    for k,tv,w,keep in zip((after*K).unbind(1), TV.unbind(1), W.unbind(1), kept.unbind(1)):
+    for k,tv,w,keep in zip(*parts):
         states.append(S)
         S = keep*S + k.mT @ (tv - w @ S)
     states = torch.stack(states, 1)
-    A = ((Q @ K.mT)*between).tril()
-    return (before*Q) @ states + A @ (TV - W @ states), S
+    A = Q @ K.mT
+    A = (A*between).tril()
+    out = (before*Q) @ states
+    return out + A @ (TV - W @ states), S
+
+# %% ../../nbs/10_attention/15_delta.ipynb #8b8d60b4
+def _decays(beta, g):
+    "Products of decays between positions, from the start, to the end, and over the whole chunk"
+    if g is None: return 1,1,1,torch.ones_like(beta[:,:,:1])
+    between = decay_matrix(g.squeeze(-1))
+    before = g.cumsum(-2).exp()
+    after = sums_after(g).exp()
+    kept = g.sum(-2, keepdim=True).exp()
+    return between,before,after,kept
 
 # %% ../../nbs/10_attention/15_delta.ipynb #2ae9d41c
 class _Tile:
     "What a tile is before its state is known: N chunks of all its heads, each (C, ...)"
     def __init__(self, buffers, xs, cut, constants):
         q,k,v,beta,g = xs
-        self.buffers,self.cut = buffers,cut
-        self.Q,self.K,self.beta = (self.load(*x) for x in (('Q',q),('K',k),('beta',beta)))
+        self.buffers = buffers
+        self.cut = cut
+        self.Q = self.load('Q', q)
+        self.K = self.load('K', k)
+        self.beta = self.load('beta', beta)
         self.chunks = len(cut(q))
         self.N,self.C,self.d = self.K.shape
         self.square = self.N,self.C,self.C
-        eye,self.triangle,self.sums = constants[self.C]
+        self.eye,self.triangle,self.sums = constants[self.C]
         self.shrink = self.grow = self.between = self.before = self.after = self.whole = None
         if g is not None: self.weigh(self.load('g', g).squeeze(-1))
         self.V = self.load('V', v, self.grow)
-        self.KK,self.QK = (torch.bmm(x, self.K.mT, out=buffers(name, *self.square))
-                           for name,x in (('KK',self.K),('QK',self.Q)))
-        self.A = self.scaled('A', self.QK, self.between).tril_()
-        self.KKd = self.scaled('KKd', self.KK, self.between)
-        system = torch.mul(self.KKd, self.beta, out=buffers('system', *self.square))
-        self.inverse = torch.linalg.solve_triangular(system, eye.expand(self.square), upper=False,
-                                                     unitriangular=True)
+        self.multiply()
+
+# %% ../../nbs/10_attention/15_delta.ipynb #cd7e5c9b
+@patch
+def multiply(self:_Tile):
+    "Products of the keys with queries and with each other, and the inverse of the system"
+    self.KK = torch.bmm(self.K, self.K.mT, out=self.buffers('KK', *self.square))
+    self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *self.square))
+    self.A = self.scaled('A', self.QK, self.between)
+    self.A.tril_()
+    self.KKd = self.scaled('KKd', self.KK, self.between)
+    system = self.buffers('system', *self.square)
+    torch.mul(self.KKd, self.beta, out=system)
+    eye = self.eye.expand(self.square)
+    self.inverse = torch.linalg.solve_triangular(system, eye, upper=False, unitriangular=True)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #3ce8e34b
 @patch
@@ -91,7 +110,9 @@ def load(self:_Tile, name, x, factor=None):
     x = self.cut(x)
     own = self.buffers(name, *x.shape)
     if factor is None: own.copy_(x)
-    else: torch.mul(x, factor.view(*x.shape[:-1], 1), out=own)
+    else:
+        factor = factor.view(*x.shape[:-1], 1)
+        torch.mul(x, factor, out=own)
     return own.flatten(0, 2)
 
 @patch
@@ -100,49 +121,66 @@ def store(self:_Tile, x, whole, factor=None):
     place = self.cut(whole)
     x = x.view(place.shape)
     if factor is None: place.copy_(x)
-    else: torch.mul(x, factor.view(*x.shape[:-1], 1), out=place)
+    else:
+        factor = factor.view(*x.shape[:-1], 1)
+        torch.mul(x, factor, out=place)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #36aa6dc1
 @patch
 def weigh(self:_Tile, g):
     "What decays change: values and outputs, or else every product of two positions"
     if not may_divide(g): return self.factors(g)
-    self.shrink = (g @ self.triangle.mT).exp_().unsqueeze(-1) # products from the start
+    shrink = (g @ self.triangle.mT).exp_()
+    self.shrink = shrink.unsqueeze(-1) # products from the start
     self.grow = self.shrink.reciprocal()
     self.whole = self.shrink[:,-1:]
 
+# %% ../../nbs/10_attention/15_delta.ipynb #30fd9548
 @patch
 def factors(self:_Tile, g):
     """Products of decays between two positions, from the start, to the end, and over the whole
     chunk"""
-    sums = torch.mm(g, self.sums, out=self.buffers('decays', self.N, self.sums.shape[1])).exp_()
-    between,before,after,whole = sums.split([self.C**2,self.C,self.C,1], -1)
-    self.between = between.unflatten(-1, (self.C,self.C))
+    C = self.C
+    sums = self.buffers('decays', self.N, self.sums.shape[1])
+    torch.mm(g, self.sums, out=sums).exp_()
+    between,before,after,whole = sums.split([C**2,C,C,1], -1)
+    self.between = between.unflatten(-1, (C,C))
     self.whole = whole.unsqueeze(-1)
-    self.before,self.after = before.unsqueeze(-1),after.unsqueeze(-1)
+    self.before = before.unsqueeze(-1)
+    self.after = after.unsqueeze(-1)
 
 @patch
 def scaled(self:_Tile, name, x, factor):
     "`x` times `factor`, if there is one"
     if factor is None: return x
-    return torch.mul(x, factor, out=self.buffers(name, *x.shape))
+    own = self.buffers(name, *x.shape)
+    return torch.mul(x, factor, out=own)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #367baa52
 def _by_chunk(tile, *xs):
     "Tensors (N, ...), None left out, as lists with one entry per chunk, (sequences*h, ...)"
-    return [x.unflatten(0, (tile.chunks,-1)).unbind(0) for x in xs if x is not None]
+    pieces = [x.unflatten(0, (tile.chunks,-1)) for x in xs if x is not None]
+    return [x.unbind(0) for x in pieces]
 
 def _run_states(tile, start):
     """Fill in `U`, `W`, the keys as they are written, and the states before each chunk and after
     the last"""
-    N,C,buffers,dv = tile.N,tile.C,tile.buffers,tile.V.shape[-1]
+    N = tile.N
+    dv = tile.V.shape[-1]
+    buffers = tile.buffers
     T = torch.mul(tile.inverse, tile.beta.mT, out=buffers('T', *tile.square))
-    tile.U = torch.bmm(T, tile.V, out=buffers('U', N, C, dv))
+    tile.U = torch.bmm(T, tile.V, out=buffers('U', N, tile.C, dv))
     if tile.before is not None: T.mul_(tile.before.mT)
-    tile.W = torch.bmm(T, tile.K, out=buffers('W', N, C, tile.d))
+    tile.W = torch.bmm(T, tile.K, out=buffers('W', N, tile.C, tile.d))
     tile.written_K = tile.scaled('written_K', tile.K, tile.after)
     tile.states = buffers('states', tile.chunks+1, N//tile.chunks, tile.d, dv)
-    tile.states[0] = 0 if start is None else start.flatten(0, 1)
+    if start is None: tile.states[0] = 0
+    else: tile.states[0] = start.flatten(0, 1)
+    _pass_on(tile)
+
+# %% ../../nbs/10_attention/15_delta.ipynb #17b61a7e
+def _pass_on(tile):
+    "The states, chunk by chunk, and what each chunk writes in `U`"
     states = tile.states.unbind(0)
     parts = _by_chunk(tile, tile.U, tile.W, tile.written_K, tile.whole)
     for S,new,u,w,k,*kept in zip(states, states[1:], *parts):
@@ -155,33 +193,45 @@ def _run_states(tile, start):
 def _run_back(tile, dO, R):
     """Fill in the gradients `dU` of what is written, and those of the states before and after each
     chunk"""
-    N,C,buffers = tile.N,tile.C,tile.buffers
+    buffers = tile.buffers
     tile.dU = torch.bmm(tile.A.mT, dO, out=buffers('dU', *dO.shape))
     tile.read = tile.scaled('read', dO, tile.before) # what reads the state
     Rs = buffers('R', *tile.states.shape)
-    torch.bmm(tile.Q.mT, tile.read, out=Rs[:-1].flatten(0, 1))
-    Rs[-1] = 0 if R is None else R
+    before = Rs[:-1].flatten(0, 1)
+    torch.bmm(tile.Q.mT, tile.read, out=before)
+    if R is None: Rs[-1] = 0
+    else: Rs[-1] = R
     grads = Rs.unbind(0)
     parts = _by_chunk(tile, tile.dU, tile.W, tile.written_K, tile.whole)
-    for now,later,du,w,k,*kept in list(zip(grads, grads[1:], *parts))[::-1]:
+    steps = list(zip(grads, grads[1:], *parts))
+    for now,later,du,w,k,*kept in reversed(steps):
         if tile.shrink is not None: later.mul_(*kept)
         du.baddbmm_(k, later)
         now.baddbmm_(w.mT, du, alpha=-1)
         if tile.before is not None: now.addcmul_(later, *kept)
         else: now.add_(later)
     tile.R = Rs[1:].flatten(0, 1)
-    return buffers('last_R', *Rs[0].shape).copy_(Rs[0])
+    last = buffers('last_R', *Rs[0].shape)
+    return last.copy_(Rs[0])
 
 # %% ../../nbs/10_attention/15_delta.ipynb #dab7817e
 def _value_gradients(tile, S):
     "Gradients of the values and of the step sizes; `S` are the states before the chunks"
     buffers = tile.buffers
-    Y = torch.bmm(tile.inverse.mT, tile.dU, out=buffers('Y', *tile.dU.shape))
-    known = torch.bmm(tile.K, S, out=buffers('errors', *tile.V.shape))
+    Y = buffers('Y', *tile.dU.shape)
+    torch.bmm(tile.inverse.mT, tile.dU, out=Y)
+    known = buffers('errors', *tile.V.shape)
+    torch.bmm(tile.K, S, out=known)
     if tile.before is not None: known.mul_(tile.before)
     errors = torch.sub(tile.V, known, out=known)
-    errors.baddbmm_(tile.KKd.tril_(-1), tile.U, alpha=-1)
-    return errors.mul_(Y).sum(-1, keepdim=True),Y.mul_(tile.beta)
+    earlier = tile.KKd.tril_(-1)
+    errors.baddbmm_(earlier, tile.U, alpha=-1)
+    dbeta = errors.mul_(Y).sum(-1, keepdim=True)
+    return dbeta,Y.mul_(tile.beta)
+
+def _through(tile, name, x, states):
+    "What comes to queries or keys through the states"
+    return torch.bmm(x, states.mT, out=tile.buffers(name, *tile.Q.shape))
 
 # %% ../../nbs/10_attention/15_delta.ipynb #9043d606
 def _tile_gradients(tile, dO):
@@ -189,64 +239,88 @@ def _tile_gradients(tile, dO):
     buffers = tile.buffers
     S = tile.states[:-1].flatten(0, 1)
     dbeta,dV = _value_gradients(tile, S)
-    E = torch.bmm(dV, tile.U.mT, out=buffers('E', *tile.square)).tril_(-1).neg_()
-    G = torch.bmm(dO, tile.U.mT, out=buffers('G', *tile.square)).tril_()
-    shape = tile.Q.shape
-    dQ,erased,written = (torch.bmm(x, s.mT, out=buffers(name, *shape)) # through the states
-                         for name,x,s in (('dQ',tile.read,S),('erased',dV,S),('dK',tile.U,tile.R)))
+    E = torch.bmm(dV, tile.U.mT, out=buffers('E', *tile.square))
+    E.tril_(-1).neg_()
+    G = torch.bmm(dO, tile.U.mT, out=buffers('G', *tile.square))
+    G.tril_()
+    dQ = _through(tile, 'dQ', tile.read, S)
+    erased = _through(tile, 'erased', dV, S)
+    written = _through(tile, 'dK', tile.U, tile.R)
     dg = None
     if tile.before is not None:
-        factors = (E,tile.between),(G,tile.between),(erased,tile.before),(written,tile.after)
-        for x,factor in factors: x.mul_(factor)
+        for x in (E,G): x.mul_(tile.between)
+        erased.mul_(tile.before)
+        written.mul_(tile.after)
         dg = _factor_gradient(tile, E, G, dQ, erased, written)
     dQ.baddbmm_(G, tile.K)
-    dK = written.sub_(erased).baddbmm_(G.mT, tile.Q)
-    dK.baddbmm_(torch.add(E, E.mT, out=buffers('both', *tile.square)), tile.K)
+    dK = written.sub_(erased)
+    dK.baddbmm_(G.mT, tile.Q)
+    both = torch.add(E, E.mT, out=buffers('both', *tile.square))
+    dK.baddbmm_(both, tile.K)
     if tile.shrink is not None: dg = _quotient_gradient(tile, dQ, dV)
     return dQ,dK,dV,dbeta,dg
 
 # %% ../../nbs/10_attention/15_delta.ipynb #d9bbea15
 def _quotient_gradient(tile, dQ, dV):
     "Gradients of the logarithms of decays, (N, C, 1), where values were divided"
-    def dot(x, y, free): return torch.mul(x, y, out=tile.buffers(free, *x.shape)).sum(-1)
-    sums = dot(dQ, tile.Q, 'erased').sub_(dot(dV, tile.V, 'errors'))
-    ends = tile.states[1:].flatten(0, 1).mul_(tile.R) # R holds the last factor already
-    sums[:,-1:] += ends.sum((1,2)).unsqueeze(-1)/tile.whole.squeeze(-1)
-    return (sums @ tile.triangle).unsqueeze(-1)
+    def dot(x, y, free):
+        product = torch.mul(x, y, out=tile.buffers(free, *x.shape))
+        return product.sum(-1)
+    sums = dot(dQ, tile.Q, 'erased')
+    sums.sub_(dot(dV, tile.V, 'errors'))
+    ends = tile.states[1:].flatten(0, 1)
+    ends = ends.mul_(tile.R).sum((1,2)) # R holds the last factor already
+    sums[:,-1:] += ends.unsqueeze(-1)/tile.whole.squeeze(-1)
+    dg = sums @ tile.triangle
+    return dg.unsqueeze(-1)
 
+# %% ../../nbs/10_attention/15_delta.ipynb #2046d393
 def _factor_gradient(tile, E, G, dQ, erased, written):
     "The same, through a factor of each two positions"
-    buffers,C = tile.buffers,tile.C
+    C = tile.C
+    buffers = tile.buffers
     terms = buffers('terms', tile.N, tile.sums.shape[1])
     between,before,after,whole = terms.split([C*C,C,C,1], -1)
-    torch.mul(G, tile.QK, out=between.unflatten(-1, (C,C))).addcmul_(E, tile.KK)
-    scratch = torch.mul(dQ, tile.Q, out=buffers('scratch', *tile.Q.shape))
-    torch.sum(scratch.addcmul_(erased, tile.K, value=-1), -1, out=before)
-    torch.sum(torch.mul(written, tile.K, out=scratch), -1, out=after)
+    between = between.unflatten(-1, (C,C))
+    torch.mul(G, tile.QK, out=between)
+    between.addcmul_(E, tile.KK)
+    scratch = buffers('scratch', *tile.Q.shape)
+    torch.mul(dQ, tile.Q, out=scratch)
+    scratch.addcmul_(erased, tile.K, value=-1)
+    torch.sum(scratch, -1, out=before)
+    torch.mul(written, tile.K, out=scratch)
+    torch.sum(scratch, -1, out=after)
     S = tile.states[:-1].flatten(0, 1)
     through = torch.mul(S, tile.R, out=buffers('through', *S.shape))
-    torch.mul(through.sum((1,2)), tile.whole.view(-1), out=whole.squeeze(-1))
-    return (terms @ tile.sums.mT).unsqueeze(-1)
+    through = through.sum((1,2))
+    torch.mul(through, tile.whole.view(-1), out=whole.squeeze(-1))
+    dg = terms @ tile.sums.mT
+    return dg.unsqueeze(-1)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #e64c52a8
 def _constants(parts, C, gated, like):
     "For each length of a chunk the identity, a triangle of ones and the table of sums"
     def of(c):
         eye = torch.eye(c, dtype=like.dtype, device=like.device)
-        return eye,torch.ones_like(eye).tril_(),sum_ranges(c, like) if gated else None
-    return {c: of(c) for c in {min(C, part.stop-part.start) for part in parts}}
+        sums = None
+        if gated: sums = sum_ranges(c, like)
+        return eye,torch.ones_like(eye).tril_(),sums
+    lengths = {min(C, part.stop-part.start) for part in parts}
+    return {c: of(c) for c in lengths}
 
 # %% ../../nbs/10_attention/15_delta.ipynb #033d3c54
 class _Delta(torch.autograd.Function):
     "The delta rule in tiles; its output is (b, n, h, dv), and g may be None, as may S"
     @staticmethod
     def forward(ctx, q, k, v, beta, g, S, C):
-        (b,h,n,d),dv = q.shape,v.shape[-1]
-        buffers = Buffers(device=q.device, dtype=torch.promote_types(q.dtype, torch.float32))
+        b,h,n,d = q.shape
+        dv = v.shape[-1]
+        wide = torch.promote_types(q.dtype, torch.float32)
+        buffers = Buffers(device=q.device, dtype=wide)
         whole = v.new_empty(b, n, h, dv)
-        (groups,parts) = tile_slices(q, C)
         out = whole.transpose(1,2)
-        states = [v.new_empty(b, h, d, dv, dtype=buffers.options['dtype']) for _ in parts]
+        groups,parts = tile_slices(q, C)
+        states = [v.new_empty(b, h, d, dv, dtype=wide) for _ in parts]
         constants = _constants(parts, C, g is not None, states[0])
         for rows in groups:
             for part,before,after in zip(parts, [S,*states], states):
@@ -254,25 +328,40 @@ class _Delta(torch.autograd.Function):
                 tile = _Tile(buffers, (q,k,v,beta,g), cut, constants)
                 _run_states(tile, None if before is None else before[rows])
                 after[rows] = tile.states[-1].view_as(after[rows])
-                if tile.before is not None: tile.Q.mul_(tile.before)
-                o = torch.bmm(tile.A, tile.U, out=buffers('out', *tile.U.shape))
-                o.baddbmm_(tile.Q, tile.states[:-1].flatten(0, 1))
-                tile.store(o, out, tile.shrink)
+                tile.store(_tile_output(tile), out, tile.shrink)
         ctx.save_for_backward(q, k, v, beta, g, S, *states[:-1])
         ctx.C = C
         ctx.set_materialize_grads(False) # no zeros where no gradient was asked for
         return whole,states[-1]
 
+# %% ../../nbs/10_attention/15_delta.ipynb #39098067
+def _tile_output(tile):
+    "What the queries read in their chunk and in the state before it"
+    if tile.before is not None: tile.Q.mul_(tile.before)
+    out = torch.bmm(tile.A, tile.U, out=tile.buffers('out', *tile.U.shape))
+    states = tile.states[:-1].flatten(0, 1)
+    return out.baddbmm_(tile.Q, states)
+
+# %% ../../nbs/10_attention/15_delta.ipynb #5d7a0c1e
+def _store_gradients(tile, dO, grads):
+    "Put the gradients of a tile into those of the whole"
+    factors = None,None,tile.grow,None,None
+    for whole,x,factor in zip(grads, _tile_gradients(tile, dO), factors):
+        if x is not None: tile.store(x, whole, factor)
+
 # %% ../../nbs/10_attention/15_delta.ipynb #ac7956b9
 def _backward(ctx, dO, R_last):
     "The gradients of `_Delta`, tile by tile from the last to the first"
     q,k,v,beta,g,S,*states = ctx.saved_tensors
-    xs,C = (q,k,v,beta,g),ctx.C
-    dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
+    xs = q,k,v,beta,g
+    C = ctx.C
+    if dO is None: dO = torch.zeros_like(v)
+    else: dO = dO.transpose(1,2)
     if torch.is_grad_enabled(): return differentiable_delta_gradients((*xs,S), (dO,R_last), C)
     grads = [gradient_like(x) for x in xs]
     dS = None if S is None else torch.empty_like(S)
-    buffers = Buffers(device=q.device, dtype=torch.promote_types(q.dtype, torch.float32))
+    wide = torch.promote_types(q.dtype, torch.float32)
+    buffers = Buffers(device=q.device, dtype=wide)
     groups,parts = tile_slices(q, C)
     constants = _constants(parts, C, g is not None, buffers('like', 0))
     for rows in groups:
@@ -283,9 +372,7 @@ def _backward(ctx, dO, R_last):
             G = tile.load('dO', dO, tile.shrink)
             _run_states(tile, None if before is None else before[rows])
             R = _run_back(tile, G, R)
-            factors = None,None,tile.grow,None,None
-            for whole,x,factor in zip(grads, _tile_gradients(tile, G), factors):
-                if x is not None: tile.store(x, whole, factor)
+            _store_gradients(tile, G, grads)
         if S is not None: dS[rows] = R.view_as(dS[rows])
     return (*grads,dS,None)
 
@@ -301,27 +388,34 @@ def over_whole(
     C:int, # Positions in a chunk
 ): # `(out, S)`
     "`delta_chunks` of a whole sequence, for autograd, for a compiler and for an exporter"
-    (b,h,n,d),dv = xs[0].shape,xs[2].shape[-1]
-    if S is None: S = xs[0].new_zeros(b, h, d, dv)
-    # the number of chunks of an open length is not known: it is a single one, which rounds more
-    def cut(x): return x.double().unsqueeze(1) if open_size(n) else into_chunks(x, C)
-    Q,K,V,beta,g = (None if x is None else cut(x.flatten(0, 1)) for x in xs)
-    out,last = delta_chunks(Q, K, V, beta, S.flatten(0, 1).to(Q.dtype), g)
-    out,S = out.to(S.dtype),last.to(S.dtype)
-    return out.flatten(1, 2)[:,:n].unflatten(0, (b,h)),S.unflatten(0, (b,h))
+    q,_,v,_,_ = xs
+    b,h,n,d = q.shape
+    if S is None: S = q.new_zeros(b, h, d, v.shape[-1])
+    def cut(x):
+        if x is None: return None
+        x = x.flatten(0, 1)
+        # the number of chunks of an open length is not known: it is a single one, which rounds more
+        if open_size(n): return x.double().unsqueeze(1)
+        return into_chunks(x, C)
+    Q,K,V,beta,g = (cut(x) for x in xs)
+    start = S.flatten(0, 1).to(Q.dtype)
+    out,last = delta_chunks(Q, K, V, beta, start, g)
+    out = out.to(S.dtype).flatten(1, 2)[:,:n]
+    last = last.to(S.dtype)
+    return out.unflatten(0, (b,h)),last.unflatten(0, (b,h))
 
 # %% ../../nbs/10_attention/15_delta.ipynb #db9627de
 def differentiable_delta_gradients(inputs, cotangents, C):
     "The gradients of the kernel for a second derivative: autograd goes through `delta_chunks`"
     dtype = torch.promote_types(inputs[0].dtype, torch.float32)
     *xs,S = (None if x is None else x.to(dtype) for x in inputs)
-    outputs,cotangents = zip(*((out,dout.to(dtype)) for out,
-                               dout in zip(over_whole(xs, S, C), cotangents)
-                               if dout is not None))
+    pairs = zip(over_whole(xs, S, C), cotangents)
+    pairs = [(out,dout.to(dtype)) for out,dout in pairs if dout is not None]
+    outputs,cotangents = zip(*pairs)
     wanted = [x is not None and x.requires_grad for x in inputs]
-    grads = iter(torch.autograd.grad(outputs, [x for x,want in zip(inputs, wanted) if want],
-                                     cotangents,
-                                     create_graph=True, allow_unused=True))
+    sources = [x for x,want in zip(inputs, wanted) if want]
+    grads = torch.autograd.grad(outputs, sources, cotangents, create_graph=True, allow_unused=True)
+    grads = iter(grads)
     return (*(next(grads) if want else None for want in wanted),None)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #a6d9e27e
@@ -337,7 +431,8 @@ def delta_step(
     if S is None: S = k.mT*(beta*v)
     else:
         if g is not None: S = g.exp()*S
-        S = S + k.mT*(beta*(v - k @ S))
+        error = v - k @ S
+        S = S + k.mT*(beta*error)
     return q @ S,S
 
 # %% ../../nbs/10_attention/15_delta.ipynb #b077233a
@@ -347,16 +442,21 @@ def interleave_steps(
     n_steps:int, # Steps for each token
 ): # `(q, g)` with n*n_steps positions
     "Queries that ask after the last step of a token, decays that act before the first"
-    q = F.pad(q.unsqueeze(3), (0,0,n_steps-1,0)).flatten(2, 3)
-    if g is not None: g = F.pad(g, (0,n_steps-1)).flatten(2, 3).unsqueeze(-1)
+    q = F.pad(q.unsqueeze(3), (0,0,n_steps-1,0))
+    q = q.flatten(2, 3)
+    if g is not None:
+        g = F.pad(g, (0,n_steps-1)).flatten(2, 3)
+        g = g.unsqueeze(-1)
     return q,g
 
 def check_delta(q, k, v, beta, n_steps):
     "Refuse tensors that do not fit together"
-    n = check_equal_lengths(q.repeat_interleave(n_steps, 2) if n_steps>1 else q, k, v).shape[2]
-    if tuple(beta.shape)!=(*k.shape[:2],n):
-        raise ValueError(f'beta has shape {tuple(beta.shape)}: expected {(*k.shape[:2],n)}, one '
-                         'number a write')
+    if n_steps>1: q = q.repeat_interleave(n_steps, 2)
+    n = check_equal_lengths(q, k, v).shape[2]
+    expected = (*k.shape[:2],n)
+    shape = tuple(beta.shape)
+    if shape!=expected:
+        raise ValueError(f'beta has shape {shape}: expected {expected}, one number a write')
 
 # %% ../../nbs/10_attention/15_delta.ipynb #16a1c880
 def check_steps(
@@ -366,16 +466,18 @@ def check_steps(
 ):
     "Refuse step sizes below 0 or above 2, and steps that overshoot, where numbers can be looked at"
     if not beta.numel() or not values_known(k, beta): return
-    low,high = beta.min().item(),beta.max().item()
+    low = beta.min().item()
+    high = beta.max().item()
     if not (low>=0 and high<=2):
         raise ValueError(f'beta has values from {low:.3g} to {high:.3g}: expected step sizes from '
-                         '0 to 2, such as '
-                         'sigmoid(x), or 2*sigmoid(x) for a state that can count')
-    size = (torch.linalg.vector_norm(k, dim=-1, keepdim=True).square_()*beta).max().item()
+                         '0 to 2, such as sigmoid(x), or 2*sigmoid(x) for a state that can count')
+    size = torch.linalg.vector_norm(k, dim=-1, keepdim=True)
+    size = size.square_()*beta
+    size = size.max().item()
     if size>2+16*eps+1e-3:
         raise ValueError(f'beta times the squared length of a key is up to {size:.3g}: above 2 a '
-                         'step overshoots, and the state '
-                         'grows without bound; give keys of length one, or normalize_keys=True')
+                         'step overshoots, and the state grows without bound; give keys of length '
+                         'one, or normalize_keys=True')
 
 # %% ../../nbs/10_attention/15_delta.ipynb #a2a1c466
 def delta_attention(
@@ -411,7 +513,8 @@ def delta_attention(
     if mask is not None and s>1: real = mask.repeat_interleave(s, 1)
     with without_autocast(q):
         Q = hide_padding(q, mask).to(dtype)
-        K,V,beta = (hide_padding(x, real).to(dtype) for x in (k,v,beta.unsqueeze(-1)))
+        K,V = (hide_padding(x, real).to(dtype) for x in (k,v))
+        beta = hide_padding(beta.unsqueeze(-1), real).to(dtype)
         if normalize_keys: K = F.normalize(K, dim=-1)
         check_steps(K, beta, torch.finfo(k.dtype).eps)
         g = None if decay is None else delta_decays(decay, q.shape, dtype, mask)
@@ -430,15 +533,19 @@ def delta_decays(
 )->Tensor: # Logarithms, (b, h, n, 1), zero where the mask is False
     "Logarithms of decays, or `ValueError`"
     b,h,n,d = shape
-    if tuple(decay.shape)!=((h,) if decay.ndim==1 else (b,h,n)):
-        raise ValueError(f'decay has shape {tuple(decay.shape)}: expected one per head, {(h,)}, or '
-                         f'one per position, {(b,h,n)}')
+    given = tuple(decay.shape)
+    expected = (h,) if decay.ndim==1 else (b,h,n)
+    if given!=expected:
+        raise ValueError(f'decay has shape {given}: expected one per head, {(h,)}, or one per '
+                         f'position, {(b,h,n)}')
     return log_decays(decay, shape, dtype, mask)
 
 def _attend(Q, K, V, beta, g, S, C):
     "The step, the kernel, or what a compiler can read"
-    n = K.shape[2]
-    if n==0: return V,V.new_zeros(*K.shape[:2], K.shape[-1], V.shape[-1]) if S is None else S
+    b,h,n,d = K.shape
+    if n==0:
+        if S is None: S = V.new_zeros(b, h, d, V.shape[-1])
+        return V,S
     if n==1: return delta_step(Q, K, V, beta, S, g)
     if not open_size(n): C = min(n, C)
     if ordinary_only() or torch.compiler.is_compiling(): return over_whole((Q,K,V,beta,g), S, C)

@@ -26,24 +26,35 @@ def check_feature_map(
     name = getattr(phi, '__name__', type(phi).__name__)
     tensors = phi.state_dict().values() if isinstance(phi, nn.Module) else ()
     where = next((o.device for o in tensors), None)
-    x = 2*torch.randn(1, check_int('n_heads', n_heads), 128, check_int('d_head', d_head),
-                      generator=torch.Generator().manual_seed(0)).to(where)
-    with torch.no_grad(): f,part = phi(x),phi(x[:,:,:7])
-    if f.shape[:3]!=x.shape[:3]:
-        raise ValueError(f'{name} maps {tuple(x.shape)} to {tuple(f.shape)}: expected '
-                         f'{tuple(x.shape[:3])} and a number of features')
+    check_int('n_heads', n_heads)
+    check_int('d_head', d_head)
+    generator = torch.Generator().manual_seed(0)
+    x = 2*torch.randn(1, n_heads, 128, d_head, generator=generator).to(where)
+    with torch.no_grad():
+        f = phi(x)
+        part = phi(x[:,:,:7])
+    _refuse_features(name, x, f, part)
+    return f.shape[-1]
+
+# %% ../../nbs/10_attention/05_feature_maps.ipynb #c7616308
+def _refuse_features(name, x, f, part):
+    "Say what is wrong with the features of all positions, and of the first few alone"
+    shape = tuple(x.shape[:3])
+    if tuple(f.shape[:3])!=shape:
+        raise ValueError(f'{name} maps {tuple(x.shape)} to {tuple(f.shape)}: expected {shape} and '
+                         'a number of features')
     if not f.isfinite().all(): raise ValueError(f'{name} returns numbers that are not finite')
-    if not torch.allclose(f[:,:,:7], part, atol=1e-4*f.abs().max().item()):
+    least = 1e-4*f.abs().max().item()
+    if not torch.allclose(f[:,:,:7], part, atol=least):
         raise ValueError(f'{name} gives other features to a position if others are absent: '
                          'expected a map of single positions')
     kernel = f @ f.transpose(-1,-2)
-    if kernel.min()<-1e-5*kernel.max():
+    low = kernel.min()
+    high = kernel.max()
+    if low<-1e-5*high:
         raise ValueError(f'{name} has a kernel that is negative for some queries and keys, down '
-                         f'to {kernel.min():.3g} beside {kernel.max():.3g}: '
-                                                         'a sum of such weights can be zero or '
-                                                         'negative; use features that are not '
-                                                         'negative')
-    return f.shape[-1]
+                         f'to {low:.3g} beside {high:.3g}: a sum of such weights can be zero or '
+                         'negative; use features that are not negative')
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #0ea07de5
 def squared_relu(
@@ -59,7 +70,8 @@ def dpfp(
 )->Tensor: # Non-negative, (..., 2*d*nu)
     "Deterministic parameter-free projection (Schlag et al. 2021, section 5.3)"
     r = torch.cat([F.relu(x),F.relu(-x)], -1)
-    return torch.cat([r*r.roll(-j, -1) for j in range(1, nu+1)], -1)
+    products = [r*r.roll(-j, -1) for j in range(1, nu+1)]
+    return torch.cat(products, -1)
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #9eb57e7f
 def taylor(
@@ -69,7 +81,10 @@ def taylor(
     d = x.shape[-1]
     y = x*d**-.25
     i,j = torch.triu_indices(d, d, 1, device=x.device)
-    return torch.cat([torch.ones_like(x[...,:1]),y,y[...,i]*y[...,j],y.square()/2**.5], -1)
+    one = torch.ones_like(x[...,:1])
+    mixed = y[...,i]*y[...,j]
+    squares = y.square()/2**.5
+    return torch.cat([one,y,mixed,squares], -1)
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #f13e8ffb
 feature_maps.update(squared_relu=squared_relu, dpfp=dpfp, taylor=taylor)
@@ -82,13 +97,16 @@ def orthogonal_normals(
     generator:torch.Generator=None, # For the random numbers, on the CPU
 )->Tensor: # (h, m, d)
     "Random vectors, each of them standard normal, orthogonal to each other in blocks of `d`"
-    Q,R = torch.linalg.qr(torch.randn(n_heads, -(-m//d), d, d, generator=generator,
-                                      dtype=torch.float64))
+    blocks = -(-m//d)
+    normal = torch.randn(n_heads, blocks, d, d, generator=generator, dtype=torch.float64)
+    Q,R = torch.linalg.qr(normal)
     # without the signs they would not be uniform
-    rotations = Q*R.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
+    signs = R.diagonal(dim1=-2, dim2=-1).sign()
+    rotations = Q*signs.unsqueeze(-2)
     others = torch.randn(n_heads, m, d, generator=generator, dtype=torch.float64)
     lengths = others.norm(dim=-1, keepdim=True)
-    return rotations.transpose(-1,-2).flatten(1, 2)[:,:m]*lengths
+    directions = rotations.transpose(-1,-2).flatten(1, 2)
+    return directions[:,:m]*lengths
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #fa671c91
 def project_heads(
@@ -96,10 +114,11 @@ def project_heads(
     weight:Tensor, # A matrix for each head, (h, c, d), or one for all, (1, c, d)
 )->Tensor: # (b, h, n, c)
     "Multiply each head with its own matrix, in the type of `x`"
-    if x.shape[-1]!=weight.shape[-1] or len(weight) not in (1,x.shape[-3]):
-        raise ValueError(f'input of shape {tuple(x.shape)} for a feature map with '
-                         f'd_head={weight.shape[-1]} and n_heads={len(weight)}: the last size '
-                         'must be d_head, the third from last n_heads')
+    heads,_,d = weight.shape
+    if x.shape[-1]!=d or heads not in (1,x.shape[-3]):
+        raise ValueError(f'input of shape {tuple(x.shape)} for a feature map with d_head={d} and '
+                         f'n_heads={heads}: the last size must be d_head, the third from last '
+                         'n_heads')
     return x @ weight.to(x.dtype).transpose(-1,-2)
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #a7e34946
@@ -117,8 +136,10 @@ class Favor(Pretrained):
         if check_int('n_features', n_features)%2:
             raise ValueError(f'n_features={n_features}: features come in pairs, so their number '
                              'must be even')
-        self.register_buffer('omega', torch.empty(check_int('n_heads', n_heads), n_features//2,
-                                                  check_int('d_head', d_head)))
+        check_int('n_heads', n_heads)
+        check_int('d_head', d_head)
+        omega = torch.empty(n_heads, n_features//2, d_head)
+        self.register_buffer('omega', omega)
         self.redraw(generator)
 
     def redraw(self,
@@ -142,7 +163,8 @@ class LearnedMap(Pretrained):
     ):
         super().__init__()
         self.weight = nn.Parameter(weight)
-        self.bias = nn.Parameter(torch.zeros(len(weight), 1, weight.shape[1]))
+        h,c,_ = weight.shape
+        self.bias = nn.Parameter(torch.zeros(h, 1, c))
 
     def affine(self, x):
         "W x + b for each head: (b, h, n, d) -> (b, h, n, c)"
@@ -158,7 +180,9 @@ class T2R(LearnedMap):
     ):
         c = 2*check_int('d_head', d_head)
         if n_features is not None: c = check_int('n_features', n_features)
-        super().__init__(torch.randn(check_int('n_heads', n_heads), c, d_head)*d_head**-.5)
+        check_int('n_heads', n_heads)
+        weight = torch.randn(n_heads, c, d_head)*d_head**-.5
+        super().__init__(weight)
 
     def forward(self, x):
         "Features of `x`: (b, h, n, d) -> (b, h, n, c)"

@@ -70,8 +70,10 @@ def attend_chunks(
 # the last chunk
 ):
     "The formulas above, for all chunks at once"
-    states = torch.cat([S.unsqueeze(1),K.mT @ V], 1).cumsum(1)
-    return (Q @ K.mT).tril() @ V + Q @ states[:,:-1], states[:,-1]
+    first = S.unsqueeze(1)
+    states = torch.cat([first,K.mT @ V], 1).cumsum(1)
+    A = (Q @ K.mT).tril()
+    return A @ V + Q @ states[:,:-1], states[:,-1]
 
 def into_chunks(
     x:Tensor, # (b, n, d)
@@ -81,7 +83,8 @@ def into_chunks(
     n = x.shape[1]
     chunks = count_pieces(n, C)
     pad = chunks*C-n
-    return (F.pad(x, (0,0,0,pad)) if open_size(n) or pad else x).unflatten(1, (chunks,C))
+    if open_size(n) or pad: x = F.pad(x, (0,0,0,pad))
+    return x.unflatten(1, (chunks,C))
 
 # %% ../../nbs/10_attention/02_linear.ipynb #e41da2f9
 class Buffers(dict):
@@ -91,7 +94,8 @@ class Buffers(dict):
     def __call__(self, name, *shape):
         "The first numbers of the buffer `name`, in this shape"
         n = math.prod(shape)
-        if name not in self or len(self[name])<n: self[name] = torch.empty(n, **self.options)
+        if name not in self or len(self[name])<n:
+            self[name] = torch.empty(n, **self.options)
         return self[name][:n].view(shape)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #4855d593
@@ -102,9 +106,11 @@ def tile_slices(
     """Cut a batch into tiles: whole chunks, then the rest; much larger ones on a GPU, where each
     call has a price"""
     b,h,n,_ = q.shape
-    rows = 2048 if q.device.type=='cpu' else 2**17 # of a tile, over all heads
+    rows = 2**17 # of a tile, over all heads
+    if q.device.type=='cpu': rows = 2048
     length = C*max(1, rows//(h*C)) # positions of a tile
-    batch = max(1, rows//(h*min(length, n))) # sequences of a tile
+    sequence = h*min(length, n) # its rows
+    batch = max(1, rows//sequence) # sequences of a tile
     groups = [slice(i, min(i+batch, b)) for i in range(0, b, batch)]
     whole = n-n%C
     parts = [slice(i, min(i+length, whole)) for i in range(0, whole, length)]
@@ -120,7 +126,8 @@ def cut_tile(
 )->Tensor: # A view, (chunks, sequences, h, C, d)
     "The tile of `x`"
     x = x[rows,:,part]
-    return x.unflatten(2, (-1,min(C, x.shape[2]))).permute(2,0,1,3,4)
+    C = min(C, x.shape[2])
+    return x.unflatten(2, (-1,C)).permute(2,0,1,3,4)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #081b2763
 def _elu1_(x, scratch):
@@ -133,27 +140,48 @@ _in_place = {elu1: _elu1_, F.relu: lambda x,scratch: x.relu_()}
 # their slopes, in place, from their output
 _slopes = {elu1: lambda y: y.clamp_(max=1), F.relu: lambda y: y.sign_()}
 
+# %% ../../nbs/10_attention/02_linear.ipynb #6f4b3336
 def _load(buffers, q, k, v, rows, part, C, phi):
     """Mapped queries, mapped keys, values and ones of a tile, (chunks*sequences*h, C, d), and the
     triangle A"""
     q,k,v = (cut_tile(x, rows, part, C) for x in (q,k,v))
-    Q = buffers('Q', *q.shape).copy_(q)
-    K = buffers('K', *k.shape).copy_(k)
+    Q = buffers('Q', *q.shape)
+    K = buffers('K', *k.shape)
     V = buffers('V', *v.shape[:-1], v.shape[-1]+1)
-    V[...,:-1],V[...,-1] = v,1
+    Q.copy_(q)
+    K.copy_(k)
+    V[...,:-1] = v
+    V[...,-1] = 1
     if phi in _in_place:
-        for x in (Q,K): _in_place[phi](x, buffers('S', *x.shape))
+        apply_ = _in_place[phi]
+        for x in (Q,K): apply_(x, buffers('S', *x.shape))
     Q,K,V = (x.flatten(0, 2) for x in (Q,K,V))
-    return Q,K,V,torch.bmm(Q, K.mT, out=buffers('A', len(Q), Q.shape[1], Q.shape[1])).tril_()
+    N,C,_ = Q.shape
+    A = torch.bmm(Q, K.mT, out=buffers('A', N, C, C))
+    return Q,K,V,A.tril_()
 
 # %% ../../nbs/10_attention/02_linear.ipynb #ce99e093
 def _add_up(S, start, step=1):
     """Turn the terms in `S`, after the first or before the last place, into sums of `start` and all
     up to there, in place"""
     order = range(len(S))[::step]
-    S[order[0]] = 0 if start is None else start.flatten(0, 1)
+    first = order[0]
+    if start is None: S[first] = 0
+    else: S[first] = start.flatten(0, 1)
     for i,j in zip(order, order[1:]): S[j].add_(S[i])
     return S
+
+# %% ../../nbs/10_attention/02_linear.ipynb #babc34cb
+def _sum_tile(buffers, tile, start, chunks):
+    "Numerators and, in the last column, denominators of a tile; and the state after it"
+    Q,K,V,A = tile
+    sums = buffers('S', chunks+1, len(Q)//chunks, K.shape[-1], V.shape[-1])
+    terms = sums[1:].flatten(0, 1)
+    torch.bmm(K.mT, V, out=terms)
+    numden = torch.bmm(A, V, out=buffers('numden', *V.shape))
+    last = _add_up(sums, start)[-1]
+    if chunks>1 or start is not None: numden.baddbmm_(Q, sums[:-1].flatten(0, 1))
+    return numden,last
 
 # %% ../../nbs/10_attention/02_linear.ipynb #ba0b382e
 class _CausalLinear(torch.autograd.Function):
@@ -167,76 +195,111 @@ class _CausalLinear(torch.autograd.Function):
         whole = v.new_empty(b, n, h, dv)
         den = v.new_empty(b, h, n, 1, dtype=dtype)
         out = whole.transpose(1,2)
-        (groups,parts) = tile_slices(q, C)
+        groups,parts = tile_slices(q, C)
         buffers = Buffers(device=q.device, dtype=dtype)
         states = [q.new_empty(b, h, c, dv+1, dtype=dtype) for _ in parts] # after every part
         for rows in groups:
             for part,before,after in zip(parts, [S,*states], states):
                 start = None if before is None else before[rows]
-                Q,K,V,A = _load(buffers, q, k, v, rows, part, C, phi)
+                tile = _load(buffers, q, k, v, rows, part, C, phi)
                 o = cut_tile(out, rows, part, C)
                 d = cut_tile(den, rows, part, C)
-                sums = buffers('S', len(o)+1, len(Q)//len(o), c, dv+1)
-                torch.bmm(K.mT, V, out=sums[1:].flatten(0, 1))
-                numden = torch.bmm(A, V, out=buffers('numden', *V.shape))
-                after[rows] = _add_up(sums, start)[-1].view_as(after[rows])
-                if len(o)>1 or start is not None: numden.baddbmm_(Q, sums[:-1].flatten(0, 1))
+                numden,last = _sum_tile(buffers, tile, start, len(o))
+                after[rows] = last.view_as(after[rows])
                 numden = numden.view(*o.shape[:-1], dv+1)
-                seen = cut_tile(positive, rows, part, C) if isinstance(positive,
-                                                                       Tensor) else positive
-                check_denominators(numden[...,dv:], seen)
-                d.copy_(numden[...,dv:]).masked_fill_(d==0, 1.) # nothing to attend: output zero
-                torch.div(numden[...,:dv], d, out=o)
+                num,total = numden.split([dv,1], -1)
+                seen = positive
+                if isinstance(positive, Tensor): seen = cut_tile(positive, rows, part, C)
+                check_denominators(total, seen)
+                d.copy_(total)
+                d.masked_fill_(d==0, 1.) # nothing to attend: output zero
+                torch.div(num, d, out=o)
         ctx.save_for_backward(q, k, v, S, whole, den, *states[:-1])
-        ctx.C,ctx.phi = C,phi
+        ctx.C = C
+        ctx.phi = phi
         # no zeros as large as the state where its gradient is not asked for
         ctx.set_materialize_grads(False)
         return whole,states[-1]
+
+# %% ../../nbs/10_attention/02_linear.ipynb #cd2fc8d5
+def _output_gradients(buffers, g, o, d):
+    "Gradients of numerators and, in the last column, of denominators"
+    dv = g.shape[-1]
+    X = buffers('X', *g.shape[:-1], dv+1)
+    dnum = X[...,:dv]
+    dden = X[...,dv]
+    torch.div(g, d, out=dnum)
+    along = torch.mul(dnum, o, out=buffers('S', *o.shape))
+    torch.sum(along, -1, out=dden)
+    dden.neg_()
+    return X.flatten(0, 2)
+
+# %% ../../nbs/10_attention/02_linear.ipynb #150f8316
+def _tile_gradients(product, sums, tile, X, start, R):
+    "Gradients of mapped queries, mapped keys and values; `sums` ends as those of the states"
+    Q,K,V,A = tile
+    chunks = len(sums)-1
+    dv = V.shape[-1]-1
+    dA = product('dA', X, V.mT)
+    dA.tril_()
+    dQ = product('dQ', dA, K)
+    dK = product('dK', dA.mT, Q)
+    dV = product('dV', A.mT, X[...,:dv])
+    if chunks>1 or start is not None:
+        earlier = -len(sums[0]) # all chunks but the last
+        if chunks>1: torch.bmm(K[:earlier].mT, V[:earlier], out=sums[1:-1].flatten(0, 1))
+        states = _add_up(sums[:-1], start).flatten(0, 1)
+        dQ.baddbmm_(X, states.mT)
+    terms = sums[:-1].flatten(0, 1)
+    torch.bmm(Q.mT, X, out=terms)
+    _add_up(sums, R, -1)
+    if chunks>1 or R is not None:
+        Rs = sums[1:].flatten(0, 1)
+        dK.baddbmm_(V, Rs.mT)
+        dV.baddbmm_(K, Rs[...,:dv])
+    return dQ,dK,dV
 
 # %% ../../nbs/10_attention/02_linear.ipynb #e8548c08
 def _backward(ctx, G, R_last):
     "The gradients of `_CausalLinear`, tile by tile from the last to the first"
     q,k,v,S,out,den,*states = ctx.saved_tensors
-    C,phi,c,dv = ctx.C,ctx.phi,q.shape[-1],v.shape[-1]
-    out,G = (x.transpose(1,2) for x in (out,torch.zeros_like(out) if G is None else G))
+    C = ctx.C
+    phi = ctx.phi
+    c = q.shape[-1]
+    dv = v.shape[-1]
+    if G is None: G = torch.zeros_like(out)
+    out = out.transpose(1,2)
+    G = G.transpose(1,2)
     if torch.is_grad_enabled(): return differentiable_gradients((q,k,v,S), (G,R_last), C, phi)
     like = partial(torch.empty_like, memory_format=torch.contiguous_format)
     dq,dk,dv_ = (like(x.transpose(1,2)).transpose(1,2) for x in (q,k,v))
     dS = None if S is None else torch.empty_like(S)
-    (groups,parts) = tile_slices(q, C)
+    groups,parts = tile_slices(q, C)
     buffers = Buffers(device=q.device, dtype=den.dtype)
-    def product(name, x, y): return torch.bmm(x, y, out=buffers(name, *x.shape[:2], y.shape[-1]))
+    def product(name, x, y):
+        place = buffers(name, *x.shape[:2], y.shape[-1])
+        return torch.bmm(x, y, out=place)
     for rows in groups:
         R = None if R_last is None else R_last[rows]
         for part,before in zip(parts[::-1], [S,*states][::-1]):
-            Q,K,V,A = _load(buffers, q, k, v, rows, part, C, phi)
+            tile = _load(buffers, q, k, v, rows, part, C, phi)
+            Q,K,_,_ = tile
             g,o,d = (cut_tile(x, rows, part, C) for x in (G,out,den))
             start = None if before is None else before[rows]
+            X = _output_gradients(buffers, g, o, d)
             chunks = len(g)
-            X = buffers('X', *g.shape[:-1], dv+1)
             sums = buffers('S', chunks+1, len(Q)//chunks, c, dv+1)
-            torch.div(g, d, out=X[...,:dv])
-            torch.sum(torch.mul(X[...,:dv], o, out=buffers('S', *o.shape)), -1,
-                      out=X[...,dv]).neg_()
-            X = X.flatten(0, 2)
-            dA = torch.bmm(X, V.mT, out=buffers('dA', *A.shape)).tril_()
-            dQ = product('dQ', dA, K)
-            dK = product('dK', dA.mT, Q)
-            dV = product('dV', A.mT, X[...,:dv])
-            if chunks>1 or start is not None:
-                if chunks>1:
-                    torch.bmm(K[:-len(sums[0])].mT, V[:-len(sums[0])], out=sums[1:-1].flatten(0, 1))
-                dQ.baddbmm_(X, _add_up(sums[:-1], start).flatten(0, 1).mT)
-            torch.bmm(Q.mT, X, out=sums[:-1].flatten(0, 1))
-            _add_up(sums, R, -1)
-            if chunks>1 or R is not None:
-                dK.baddbmm_(V, sums[1:].flatten(0, 1).mT)
-                dV.baddbmm_(K, sums[1:,...,:dv].flatten(0, 1))
+            dQ,dK,dV = _tile_gradients(product, sums, tile, X, start, R)
             first = sums[0].view(-1, q.shape[1], c, dv+1)
-            R = buffers('R', *first.shape).copy_(first)
-            if phi in _slopes: dQ.mul_(_slopes[phi](Q)); dK.mul_(_slopes[phi](K))
+            R = buffers('R', *first.shape)
+            R.copy_(first)
+            if phi in _slopes:
+                slope = _slopes[phi]
+                dQ.mul_(slope(Q))
+                dK.mul_(slope(K))
             for whole,x in zip((dq,dk,dv_), (dQ,dK,dV)):
-                cut_tile(whole, rows, part, C).copy_(x.view(*g.shape[:-1], -1))
+                x = x.view(*g.shape[:-1], -1)
+                cut_tile(whole, rows, part, C).copy_(x)
         if S is not None: dS[rows] = R
     return dq,dk,dv_,dS,None,None,None
 
@@ -249,23 +312,29 @@ def differentiable_gradients(inputs, cotangents, C, phi):
     all of its products"""
     with without_autocast(inputs[0]):
         out,S = attend_plainly(*inputs, C, phi)
-        outputs,cotangents = zip(*((o, g.to(o.dtype)) for o,
-                                   g in zip((out,S), cotangents) if g is not None))
-        wanted = [o is not None and o.requires_grad for o in inputs]
-        grads = iter(torch.autograd.grad(outputs, [o for o,want in zip(inputs, wanted) if want],
-                                         cotangents, create_graph=True))
+        pairs = zip((out,S), cotangents)
+        pairs = [(x,g.to(x.dtype)) for x,g in pairs if g is not None]
+        outputs,cotangents = zip(*pairs)
+        wanted = [x is not None and x.requires_grad for x in inputs]
+        sources = [x for x,want in zip(inputs, wanted) if want]
+        grads = iter(torch.autograd.grad(outputs, sources, cotangents, create_graph=True))
     return (*(next(grads) if want else None for want in wanted),None,None,None)
 
+# %% ../../nbs/10_attention/02_linear.ipynb #b1083868
 def attend_plainly(q, k, v, S, C, phi, positive=None):
     "All chunks in ordinary operations, at least in float32: autograd keeps all of their products"
     b,h,n,_ = q.shape
     dtype = torch.promote_types(q.dtype, torch.float32)
-    q,k,v,S = (None if o is None else o.to(dtype).flatten(0, 1) for o in (q,k,v,S))
+    q,k,v,S = (None if x is None else x.to(dtype).flatten(0, 1) for x in (q,k,v,S))
     if S is None: S = q.new_zeros(b*h, q.shape[-1], v.shape[-1]+1)
-    numden,S = attend_chunks(*(into_chunks(o, C)
-                               for o in (phi(q),phi(k),F.pad(v, (0,1), value=1.))), S)
+    fq = phi(q)
+    fk = phi(k)
+    v1 = F.pad(v, (0,1), value=1.)
+    Q,K,V = (into_chunks(x, C) for x in (fq,fk,v1))
+    numden,S = attend_chunks(Q, K, V, S)
     numden = numden.flatten(1, 2)[:,:n].unflatten(0, (b,h))
-    return safe_divide(numden[...,:-1], numden[...,-1:], positive),S.unflatten(0, (b,h))
+    out = safe_divide(numden[...,:-1], numden[...,-1:], positive)
+    return out,S.unflatten(0, (b,h))
 
 # %% ../../nbs/10_attention/02_linear.ipynb #8cc2e677
 def _identity(x): return x
@@ -283,14 +352,21 @@ def chunked_linear_attention(
     positive=None, # Where features are known to be positive, for `check_denominators`
 ): # `(out, state)`
     "Causal linear attention, tile by tile and chunk by chunk"
-    if feature_map not in _in_place: q,k,feature_map = feature_map(q),feature_map(k),_identity
-    S = None if state is None else torch.cat([state.S,state.z.unsqueeze(-1)], -1)
-    C = q.shape[2] if not open_size(q.shape[2]) and q.shape[2]<=2*chunk_size else chunk_size
+    if feature_map not in _in_place:
+        q = feature_map(q)
+        k = feature_map(k)
+        feature_map = _identity
+    S = None
+    if state is not None: S = torch.cat([state.S,state.z.unsqueeze(-1)], -1)
+    C = chunk_size
+    n = q.shape[2]
+    if not open_size(n) and n<=2*C: C = n
     if ordinary_only(): out,S = attend_plainly(q, k, v, S, C, feature_map, positive)
     else:
         out,S = _CausalLinear.apply(q, k, v, S, C, feature_map, positive)
         out = out.transpose(1,2)
-    return out.to(v.dtype),LinearState(S[...,:-1], S[...,-1])
+    state = LinearState(S[...,:-1], S[...,-1])
+    return out.to(v.dtype),state
 
 # %% ../../nbs/10_attention/02_linear.ipynb #57b71858
 linear_backends = {'torch': chunked_linear_attention}
@@ -308,19 +384,19 @@ def check_denominators(
     least = 1e4*torch.finfo(den.dtype).tiny
     bad = den<(least if positive is True else 0)
     if isinstance(positive, Tensor): bad = bad | ((den<least) & positive)
-    if bad.any(): _refuse_denominators(den[bad].min().item(), den.dtype)
+    if bad.any():
+        lowest = den[bad].min().item()
+        _refuse_denominators(lowest, den.dtype)
     return True
 
 def _refuse_denominators(value, dtype):
     "Say what is wrong with such a sum"
     if value<0:
         raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}: expected a feature map whose '
-                         'products are '
-                                 'not negative; `check_feature_map` tests yours')
+                         'products are not negative; `check_feature_map` tests yours')
     raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}, too small for {dtype}: the positive '
-                     'features of queries and keys '
-                     'have vanished; normalise or scale what they are made of, or compute in '
-                     'float64')
+                     'features of queries and keys have vanished; normalise or scale what they '
+                     'are made of, or compute in float64')
 
 # %% ../../nbs/10_attention/02_linear.ipynb #70ae8739
 def seen_so_far(
@@ -332,14 +408,17 @@ def seen_so_far(
     if not getattr(feature_map, 'positive', False): return None
     if mask is None: return True
     seen = mask.mT.cumsum(2)>0
-    return seen if state is None else seen | (state.z>0).any(-1)[...,None,None]
+    if state is None: return seen
+    before = (state.z>0).any(-1)
+    return seen | before[...,None,None]
 
 def safe_divide(num, den, positive=None):
     """`num/den`, and zero with zero gradients where there was nothing to sum; refuses as
     `check_denominators` does"""
     looked = check_denominators(den, positive)
     if positive is True and (looked or trusted()): return num/den # nothing has vanished
-    return num / torch.where(den>0, den, 1.)
+    den = torch.where(den>0, den, 1.)
+    return num/den
 
 def read_sums(
     fq:Tensor, # Mapped queries, (b, h, n, c)
@@ -347,7 +426,9 @@ def read_sums(
     positive=None, # As for `check_denominators`
 )->Tensor: # (b, h, n, dv)
     "The quotient of the maths above, for queries that see one and the same state"
-    return safe_divide(fq @ state.S, fq @ state.z.unsqueeze(-1), positive)
+    num = fq @ state.S
+    den = fq @ state.z.unsqueeze(-1)
+    return safe_divide(num, den, positive)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #82e8528b
 def linear_step(
@@ -361,8 +442,12 @@ def linear_step(
     columns = fk.mT
     row = fk.squeeze(2)
     if state is None: new = LinearState(columns*v, row)
-    elif used_up(): new = LinearState(state.S.addcmul_(columns, v), state.z.add_(row))
-    else: new = LinearState(torch.addcmul(state.S, columns, v), state.z+row)
+    elif used_up():
+        S = state.S.addcmul_(columns, v)
+        new = LinearState(S, state.z.add_(row))
+    else:
+        S = torch.addcmul(state.S, columns, v)
+        new = LinearState(S, state.z+row)
     return read_sums(fq, new, positive),new
 
 # %% ../../nbs/10_attention/02_linear.ipynb #5a1d8c4f
@@ -372,14 +457,15 @@ def map_features(
 )->Tensor: # (b, h, n, c)
     """Features of `x`, in float32 at least; `ValueError` for a map that changes more than the
     width, or makes numbers that are not finite"""
-    x = x.to(torch.promote_types(x.dtype, torch.float32))
+    wide = torch.promote_types(x.dtype, torch.float32)
+    x = x.to(wide)
     phi = get_feature_map(feature_map)
     f = phi(x)
     if f.shape[:-1]!=x.shape[:-1]:
         raise ValueError(f'the feature map gives {tuple(f.shape)} for {tuple(x.shape)}: expected '
                          'a map from (..., d) to (..., c)')
-    if (phi not in (elu1,F.relu) and values_known(f) and not f.isfinite().all()
-        and x.isfinite().all()):
+    if phi in (elu1,F.relu) or not values_known(f): return f
+    if not f.isfinite().all() and x.isfinite().all():
         raise ValueError('the feature map gives numbers that are not finite for finite queries or '
                          'keys: `check_feature_map` tests yours')
     return f
@@ -393,11 +479,13 @@ def map_keys(
 ): # `(fk, v)` in float32 at least
     """Features of the keys, and the values, both zero where the mask is False, so that no sum sees
     them"""
-    real = None if mask is None else mask[:,0,0]
-    # padding has features too, even that of zeros
-    fk = map_features(k if mask is None else hide_padding(k, real), feature_map)
     v = v.to(torch.promote_types(v.dtype, torch.float32))
-    return (fk,v) if mask is None else (hide_padding(fk, real),hide_padding(v, real))
+    if mask is None: return map_features(k, feature_map),v
+    real = mask[:,0,0]
+    # padding has features too, even that of zeros
+    k = hide_padding(k, real)
+    fk = map_features(k, feature_map)
+    return hide_padding(fk, real),hide_padding(v, real)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #c69b5f96
 def sum_context(
@@ -409,18 +497,24 @@ def sum_context(
 )->LinearState:
     "All that linear attention needs of a context"
     check_qkv(k, k, v)
-    mask = check_mask(mask, (*k.shape[:2],1,k.shape[2]), key_only=True)
+    b,h,m,_ = k.shape
+    mask = check_mask(mask, (b,h,1,m), key_only=True)
     with without_autocast(k):
         fk,v = map_keys(k, v, feature_map, mask)
-        state = LinearState(fk.transpose(-1,-2) @ v, fk.sum(2))
-        if k.shape[2]: check_sums(state, seen_so_far(get_feature_map(feature_map), mask))
+        S = fk.transpose(-1,-2) @ v
+        state = LinearState(S, fk.sum(2))
+        if m:
+            phi = get_feature_map(feature_map)
+            check_sums(state, seen_so_far(phi, mask))
     return state
 
 def check_sums(state, seen):
     "Refuse sums of positive features that are zero although there was something to sum"
     if seen is None or not values_known(state.z): return
-    anything = True if seen is True else seen[:,:,-1]
-    lost = (state.z<=0).all(-1, keepdim=True) & anything
+    anything = True
+    if seen is not True: anything = seen[:,:,-1]
+    lost = (state.z<=0).all(-1, keepdim=True)
+    lost = lost & anything
     if lost.any(): _refuse_denominators(0., state.z.dtype)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #4c2f57eb
@@ -439,14 +533,18 @@ def read_context(
         state = cast_state(state, fq.dtype)
         check_width(state, fq)
         positive = seen_so_far(get_feature_map(feature_map))
-        if positive: positive = (state.z>0).any(-1)[...,None,None]
+        if positive:
+            summed = (state.z>0).any(-1)
+            positive = summed[...,None,None]
         return read_sums(fq, state, positive).to(q.dtype)
 
 def check_width(state, f):
     "Refuse a state that was made with another number of features"
-    if state.S.shape[2]!=f.shape[-1]:
-        raise ValueError(f'the state has {state.S.shape[2]} features a head, queries and keys '
-                         f'have {f.shape[-1]}: expected the same feature map')
+    held = state.S.shape[2]
+    given = f.shape[-1]
+    if held!=given:
+        raise ValueError(f'the state has {held} features a head, queries and keys have {given}: '
+                         'expected the same feature map')
 
 # %% ../../nbs/10_attention/02_linear.ipynb #449496a5
 def linear_attention(
@@ -468,30 +566,35 @@ def linear_attention(
     check_qkv(q, k, v)
     check_int('chunk_size', chunk_size)
     check_choice('backend', backend, linear_backends)
-    if causal and q.shape[2]!=k.shape[2]:
-        raise ValueError(f'causal linear attention of {q.shape[2]} queries over {k.shape[2]} '
-                         'keys: expected as many keys as queries')
+    b,h,n,_ = q.shape
+    m = k.shape[2]
+    if causal and n!=m:
+        raise ValueError(f'causal linear attention of {n} queries over {m} keys: expected as many '
+                         'keys as queries')
     if state is not None: check_state(state, k, v, causal)
     if backend!='torch' and not causal:
         raise ValueError(f'backend={backend!r}: it computes the causal form only; leave it out')
     if not causal:
-        return read_context(q, sum_context(k, v, feature_map=feature_map, mask=mask),
-                            feature_map=feature_map),None
-    mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+        state = sum_context(k, v, feature_map=feature_map, mask=mask)
+        return read_context(q, state, feature_map=feature_map),None
+    mask = check_mask(mask, (b,h,n,m), key_only=True)
     with without_autocast(q):
-        state = cast_state(state, torch.promote_types(k.dtype, torch.float32))
+        wide = torch.promote_types(k.dtype, torch.float32)
+        state = cast_state(state, wide)
         phi = get_feature_map(feature_map)
         attend = linear_backends[backend]
         seen = seen_so_far(phi, mask, state)
         # maps that the tiles can apply
-        inside = phi in (elu1,F.relu) and mask is None and q.shape[2]>1
+        inside = phi in (elu1,F.relu) and mask is None and n>1
         if inside and state is not None: check_width(state, q)
         if inside: return attend(q, k, v, state, chunk_size, phi, seen)
-        fq = map_features(q if mask is None else hide_padding(q, mask[:,0,0]), phi)
-        (fk,fv) = map_keys(k, v, phi, mask)
+        fq = q
+        if mask is not None: fq = hide_padding(q, mask[:,0,0])
+        fq = map_features(fq, phi)
+        fk,fv = map_keys(k, v, phi, mask)
         if state is not None: check_width(state, fq)
-        if q.shape[2]==1: out,state = linear_step(fq, fk, fv, state, seen)
-        elif q.shape[2]==0: out = fv
+        if n==1: out,state = linear_step(fq, fk, fv, state, seen)
+        elif n==0: out = fv
         else: out,state = attend(fq, fk, fv, state, chunk_size, positive=seen)
     return out.to(v.dtype),state
 
@@ -507,12 +610,15 @@ def check_state(
     if not isinstance(state, LinearState):
         raise ValueError(f'the state is a {type(state).__name__}: expected the `LinearState` of '
                          'an earlier call')
-    if state.z.shape!=state.S.shape[:-1]:
-        raise ValueError(f'the state has S of shape {tuple(state.S.shape)} and z of '
-                         f'{tuple(state.z.shape)}: expected (b, h, c, dv) and (b, h, c)')
-    if state.S.shape[:2]!=k.shape[:2] or state.S.shape[-1]!=v.shape[-1]:
-        raise ValueError(f'the state has S of shape {tuple(state.S.shape)}, the values have '
-                         f'{tuple(v.shape)}: batch, heads and width must agree')
+    S = tuple(state.S.shape)
+    z = tuple(state.z.shape)
+    if z!=S[:-1]:
+        raise ValueError(f'the state has S of shape {S} and z of {z}: expected (b, h, c, dv) and '
+                         '(b, h, c)')
+    values = tuple(v.shape)
+    if S[:2]!=tuple(k.shape[:2]) or S[-1]!=values[-1]:
+        raise ValueError(f'the state has S of shape {S}, the values have {values}: batch, heads '
+                         'and width must agree')
 
 # %% ../../nbs/10_attention/02_linear.ipynb #80fdbfab
 @register_attention('linear', reads_context=True)
@@ -542,8 +648,9 @@ class LinearAttention(QKVAttention):
 
     def prepare(self, context, mask=None):
         "The sums over the context"
-        return sum_context(*self.keys_values(real_context(context, mask)),
-                           feature_map=self.feature_map, mask=mask)
+        context = real_context(context, mask)
+        k,v = self.keys_values(context)
+        return sum_context(k, v, feature_map=self.feature_map, mask=mask)
 
     def read(self, q, state):
         "Call `read_context`"

@@ -45,8 +45,10 @@ def empty_local_state(
 )->LocalState:
     "The state before the first position"
     b,h,_,d = k.shape
-    return LocalState(k.new_zeros(b, h, reach, d), v.new_zeros(b, h, reach, v.shape[-1]),
-                      k.new_zeros(b, reach, dtype=torch.bool))
+    keys = k.new_zeros(b, h, reach, d)
+    values = v.new_zeros(b, h, reach, v.shape[-1])
+    real = k.new_zeros(b, reach, dtype=torch.bool)
+    return LocalState(keys, values, real)
 
 # %% ../../nbs/10_attention/04_local.ipynb #14fb0f8b
 def into_tiles(
@@ -57,7 +59,8 @@ def into_tiles(
     "Cut positions into tiles, and join each with its neighbours"
     tiles = x.unflatten(2, (-1,size)).transpose(1, 2)
     n = tiles.shape[1]-pieces+1
-    return torch.cat([tiles[:,i:i+n] for i in range(pieces)], 3).flatten(0, 1)
+    joined = torch.cat([tiles[:,i:i+n] for i in range(pieces)], 3)
+    return joined.flatten(0, 1)
 
 # %% ../../nbs/10_attention/04_local.ipynb #b3c18cae
 def toeplitz(
@@ -67,8 +70,9 @@ def toeplitz(
     "Matrices whose rows are one vector, shifted by one place from row to row"
     u = F.pad(u, (0,1))
     h,L = u.shape
-    repeated = u.unsqueeze(1).expand(h, rows, L).reshape(h, -1)
-    return repeated[:,:rows*(L-1)].view(h, rows, L-1)[:,:,rows-1:]
+    repeated = u.unsqueeze(1).expand(h, rows, L)
+    repeated = repeated.reshape(h, -1)[:,:rows*(L-1)]
+    return repeated.view(h, rows, L-1)[:,:,rows-1:]
 
 # %% ../../nbs/10_attention/04_local.ipynb #8a4b9c83
 def tile_bias(
@@ -83,7 +87,9 @@ def tile_bias(
     last = first+bias.shape[1]-1
     # from the upper right corner's neighbour to the left: distances before+rows-1, ...,
     # before-cols+1
-    return toeplitz(F.pad(bias.flip(-1), (before+rows-1-last, first+cols-1-before)), rows)
+    pad = before+rows-1-last,first+cols-1-before
+    u = F.pad(bias.flip(-1), pad)
+    return toeplitz(u, rows)
 
 # %% ../../nbs/10_attention/04_local.ipynb #59f9f7e6
 def local_attention(
@@ -107,11 +113,14 @@ def local_attention(
     if mask is not None: q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     real = mask
     if causal:
-        longer = extend_local(empty_local_state(k, v, last) if state is None else state, k, v, mask)
+        past = state
+        if state is None: past = empty_local_state(k, v, last)
+        longer = extend_local(past, k, v, mask)
         if state is not None: k,v,real = longer
         state = last_local(longer, last)
-    return attend_tiles(q, k, v, real, bias, first, last, max(window, 16), causal, include_self,
-                        scale),state
+    out = attend_tiles(q, k, v, real, bias, first, last, max(window, 16), causal, include_self,
+                       scale)
+    return out,state
 
 # %% ../../nbs/10_attention/04_local.ipynb #1e40b837
 def extend_local(past, k, v, mask):
@@ -119,91 +128,122 @@ def extend_local(past, k, v, mask):
     past = cast_state(past, k.dtype)
     real = None
     if past.real is not None or mask is not None:
-        real = append_positions(all_real(past.real, past.k), all_real(mask, k), 1)
-    return LocalState(append_positions(past.k, k, 2), append_positions(past.v, v, 2), real)
+        old = all_real(past.real, past.k)
+        real = append_positions(old, all_real(mask, k), 1)
+    k = append_positions(past.k, k, 2)
+    v = append_positions(past.v, v, 2)
+    return LocalState(k, v, real)
 
 def last_local(state, n):
     "The last n positions of a state"
-    real = None if state.real is None else last_positions(state.real, n, 1)
-    return LocalState(last_positions(state.k, n, 2), last_positions(state.v, n, 2), real)
+    real = state.real
+    if real is not None: real = last_positions(real, n, 1)
+    k = last_positions(state.k, n, 2)
+    v = last_positions(state.v, n, 2)
+    return LocalState(k, v, real)
 
 def all_real(real, k):
     "Which keys are real; all of them if `real` is None"
-    return k.new_ones(k.shape[0], k.shape[2], dtype=torch.bool) if real is None else real
+    if real is not None: return real
+    return k.new_ones(k.shape[0], k.shape[2], dtype=torch.bool)
+
+# %% ../../nbs/10_attention/04_local.ipynb #2afb1255
+def _pairs_in_window(rows, cols, before, first, last, include_self, device):
+    "Which keys of a tile lie in the window of each query"
+    places = torch.arange(rows, device=device)[:,None]+before
+    distance = places - torch.arange(cols, device=device)
+    allowed = (distance>=first) & (distance<=last)
+    if include_self: return allowed
+    return allowed & (distance!=0)
 
 # %% ../../nbs/10_attention/04_local.ipynb #77328b60
 def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, scale):
     """Local attention of n queries in tiles; the keys are as many, after those of the past if there
     are any"""
     b,_,n,_ = q.shape
+    m = k.shape[2]
     if n==0: return v[:,:,:0]
-    if n==1 and causal and k.shape[2]>last and (bias is None or not bias.requires_grad):
+    fixed = bias is None or not bias.requires_grad
+    if n==1 and causal and m>last and fixed:
         return attend_one(q, k, v, real, bias, first, scale)
     # without a complete past, tiles reach beyond the keys
-    if real is None and not (causal and k.shape[2]-n>=last): real = all_real(real, k)
-    q,k,v,real,before = cut_tiles(q, k, v, None if real is None else real[:,None,:,None], size,
-                                  causal)
-    rows,cols = q.shape[2],k.shape[2]
-    places = torch.arange(rows, device=q.device)[:,None]+before
-    distance = places - torch.arange(cols, device=q.device)
-    allowed = (distance>=first) & (distance<=last)
-    if not include_self: allowed = allowed & (distance!=0)
+    if real is None and not (causal and m-n>=last): real = all_real(real, k)
+    if real is not None: real = real[:,None,:,None]
+    q,k,v,real,before = cut_tiles(q, k, v, real, size, causal)
+    rows = q.shape[2]
+    cols = k.shape[2]
+    allowed = _pairs_in_window(rows, cols, before, first, last, include_self, q.device)
     if real is not None: allowed = allowed & real.transpose(-1,-2)
     if bias is not None:
-        allowed = tile_bias(bias, first, rows, before, cols)[None].masked_fill(~allowed, -torch.inf)
+        added = tile_bias(bias, first, rows, before, cols)[None]
+        allowed = added.masked_fill(~allowed, -torch.inf)
     # the fused kernel has no gradient for a bias, and no row is empty
     if allowed.requires_grad and real is None:
-        out = (scaled(q, scale) @ k.transpose(-1,-2)).add(allowed).softmax(-1) @ v
+        s = scaled(q, scale) @ k.transpose(-1,-2)
+        s = s.add(allowed)
+        s = s.softmax(-1)
+        out = s @ v
     else: out = sdpa(q, k, v, attn_mask=allowed, scale=scale)
-    return out.unflatten(0, (b,count_pieces(n, rows))).transpose(1, 2).flatten(2, 3)[:,:,:n]
+    tiles = out.unflatten(0, (b,count_pieces(n, rows)))
+    return tiles.transpose(1, 2).flatten(2, 3)[:,:,:n]
 
 # %% ../../nbs/10_attention/04_local.ipynb #c9e65aea
 def attend_one(q, k, v, real, bias, first, scale):
     "Local attention of one query, whose window ends `first` positions before the last key"
     m = k.shape[2]-first
-    allowed = None if real is None else real[:,None,None,:m]
+    allowed = real
+    if real is not None: allowed = real[:,None,None,:m]
     if bias is not None:
         bias = bias.flip(-1).unsqueeze(1)
-        allowed = bias if allowed is None else torch.where(allowed, bias, -torch.inf)
+        if allowed is None: allowed = bias
+        else: allowed = torch.where(allowed, bias, -torch.inf)
     return sdpa(q, k[:,:,:m], v[:,:,:m], attn_mask=allowed, scale=scale)
 
+# %% ../../nbs/10_attention/04_local.ipynb #9566701b
 def scaled(q, scale):
     "Queries times `scale`, by default 1/sqrt(d)"
-    return q if scale==1 else q*(q.shape[-1]**-.5 if scale is None else scale)
+    if scale==1: return q
+    if scale is None: scale = q.shape[-1]**-.5
+    return q*scale
 
 def cut_tiles(q, k, v, real, size, causal):
     """Tiles of queries, of the keys and values that they may see, of which are real; and the number
     of keys before a tile's own"""
     n = q.shape[2]
-    before = k.shape[2]-q.shape[2]
+    m = k.shape[2]
+    before = m-n
     if not ordinary_only() and n<=size: return q,k,v,real,before
     end = count_pieces(n, size)*size-n
+    pieces = 2 if causal else 3
     pad = (0,0,size-before,end if causal else end+size)
-    k,v,real = (None if o is None else into_tiles(F.pad(o, pad), size, 2 if causal else 3)
-                for o in (k,v,real))
-    return into_tiles(F.pad(q, (0,0,0,end)), size),k,v,real,size
+    k,v,real = (None if x is None else into_tiles(F.pad(x, pad), size, pieces) for x in (k,v,real))
+    q = F.pad(q, (0,0,0,end))
+    return into_tiles(q, size),k,v,real,size
 
 # %% ../../nbs/10_attention/04_local.ipynb #db42ae1f
 def check_local(q, k, v, window, bias, mask, causal, include_self, state):
     "Refuse what does not fit together, and return the distances of the window"
     check_qkv(q, k, v)
-    if q.shape[2]!=k.shape[2]:
-        raise ValueError(f'local attention of {q.shape[2]} queries over {k.shape[2]} keys: '
-                         'distances need one sequence, so expected as many keys as queries')
-    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+    b,h,n,_ = q.shape
+    m = k.shape[2]
+    if n!=m:
+        raise ValueError(f'local attention of {n} queries over {m} keys: distances need one '
+                         'sequence, so expected as many keys as queries')
+    check_mask(mask, (b,h,n,m), key_only=True)
     first,last = window_distances(window, causal, include_self)
-    if bias is not None and tuple(bias.shape)!=(q.shape[1],last-first+1):
-        raise ValueError(f'bias has shape {tuple(bias.shape)}: expected '
-                         f'{(q.shape[1],last-first+1)}, a number for every head and for each '
-                         f'distance from {first} to {last}')
+    numbers = (h,last-first+1)
+    if bias is not None and tuple(bias.shape)!=numbers:
+        raise ValueError(f'bias has shape {tuple(bias.shape)}: expected {numbers}, a number for '
+                         f'every head and for each distance from {first} to {last}')
     if state is None: return first,last
     if not causal: raise ValueError('a state needs causal=True')
     for name,old,new in (('keys',state.k,k), ('values',state.v,v)):
+        held = tuple(old.shape)
         expected = (*new.shape[:2],last,new.shape[3])
-        if tuple(old.shape)!=expected:
-            raise ValueError(f'the state holds {name} of shape {tuple(old.shape)}: expected '
-                             f'{expected}, which is the same batch, heads, width, and the {last} '
-                             f'positions that a window of {window} reaches back')
+        if held!=expected:
+            raise ValueError(f'the state holds {name} of shape {held}: expected {expected}, which '
+                             f'is the same batch, heads, width, and the {last} positions that a '
+                             f'window of {window} reaches back')
     return first,last
 
 # %% ../../nbs/10_attention/04_local.ipynb #6c966960
@@ -238,4 +278,5 @@ class LocalAttention(QKVAttention):
                                causal=self.causal, mask=mask, state=state)
 
     def extra_repr(self):
-        return f'{super().extra_repr()}, window={self.window}, include_self={self.include_self}'
+        own = f'window={self.window}, include_self={self.include_self}'
+        return f'{super().extra_repr()}, {own}'

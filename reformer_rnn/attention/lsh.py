@@ -33,7 +33,8 @@ def bucket_factors(
     n_buckets, # Even number, or a tuple of even numbers whose product it is
 )->tuple:
     "Bucket counts as a tuple; `ValueError` unless all are even"
-    factors = n_buckets if isinstance(n_buckets, (tuple,list)) else (n_buckets,)
+    factors = n_buckets
+    if not isinstance(n_buckets, (tuple,list)): factors = (n_buckets,)
     if not factors:
         raise ValueError('n_buckets is empty: expected an even number, or a tuple of them')
     for o in factors:
@@ -53,8 +54,9 @@ def draw_rotations(
     **kwargs, # `device`, `dtype`
 )->Tensor: # (R, h, d, B/2), or half the sum of the factors in place of B/2
     "Draw the random directions of every round and head"
-    return torch.randn(check_int('n_hashes', n_hashes), n_heads, d_head,
-                       sum(bucket_factors(n_buckets))//2, generator=generator, **kwargs)
+    R = check_int('n_hashes', n_hashes)
+    columns = sum(bucket_factors(n_buckets))//2
+    return torch.randn(R, n_heads, d_head, columns, generator=generator, **kwargs)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #21592c76
 @torch.no_grad()
@@ -64,16 +66,23 @@ def hash_buckets(
     n_buckets=None, # Tuple of factors whose halves sum to the columns; default one factor
 )->Tensor: # Bucket numbers, (b, h, R, n)
     "Hash by the nearest of the random directions and their opposites"
-    factors = bucket_factors(2*rotations.shape[-1] if n_buckets is None else n_buckets)
-    columns = rotations.to(x.dtype).permute(1,2,0,3).flatten(2) # all rounds in one product
+    if n_buckets is None: n_buckets = 2*rotations.shape[-1]
+    factors = bucket_factors(n_buckets)
+    columns = rotations.to(x.dtype)
+    columns = columns.permute(1,2,0,3).flatten(2) # all rounds in one product
     with without_autocast(x): projected = torch.einsum('bhnd,hdc->bhnc', x, columns)
-    projected = projected.unflatten(-1, (len(rotations),-1)).transpose(2, 3)
+    projected = projected.unflatten(-1, (len(rotations),-1))
+    projected = projected.transpose(2, 3)
+    halves = [B//2 for B in factors]
+    parts = projected.split(halves, -1)
     buckets = None
-    for xA,B in reversed([*zip(projected.split([B//2 for B in factors], -1), factors)]):
+    for xA,B in reversed([*zip(parts, factors)]):
         nearest = xA.abs().argmax(-1, keepdim=True)
         opposite = xA.gather(-1, nearest)<0
-        found = nearest.add(opposite, alpha=B//2).squeeze(-1)
-        buckets = found if buckets is None else found.add(buckets, alpha=B)
+        found = nearest.add(opposite, alpha=B//2)
+        found = found.squeeze(-1)
+        if buckets is not None: found = found.add(buckets, alpha=B)
+        buckets = found
     return buckets
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #b5433b32
@@ -82,7 +91,10 @@ def band_pairs(
     bucket_size:int, # w
 )->Tensor: # Boolean, same shape
     "Of the keys marked in each row, the last `bucket_size`-1"
-    return same & (same.flip(-1).cumsum(-1).flip(-1)<bucket_size)
+    following = same.flip(-1)
+    following = following.cumsum(-1)
+    following = following.flip(-1) # how many are marked from here on
+    return same & (following<bucket_size)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #c0baa480
 class SortedRounds(NamedTuple):
@@ -100,10 +112,12 @@ def as_sorted(
 )->SortedRounds:
     """Write ranges of places as middle and reach, exact in float32 below 2^23 places; `ValueError`
     for longer sequences"""
-    if order.shape[-1]>=2**23:
-        raise ValueError(f'{order.shape[-1]} positions: expected fewer than {2**23} in one '
-                         'sequence')
-    return SortedRounds(order, place, (first+last-1).float()/2, (last-first).float()/2)
+    n = order.shape[-1]
+    if n>=2**23:
+        raise ValueError(f'{n} positions: expected fewer than {2**23} in one sequence')
+    middle = (first+last-1).float()/2
+    reach = (last-first).float()/2
+    return SortedRounds(order, place, middle, reach)
 
 _PADDING = 2**31 # a bucket after all others
 
@@ -115,11 +129,15 @@ def sort_positions(
 ):
     "Sort positions by bucket, and within a bucket by position, padding last"
     buckets = torch.where(real[:,None,None], buckets, _PADDING)
-    positions = torch.arange(buckets.shape[-1], device=buckets.device)
-    order = (buckets*positions.shape[0]+positions).argsort(-1)
-    place = torch.empty_like(order).scatter_(-1, order, positions.expand_as(order))
-    return order,place,*(torch.searchsorted(buckets.gather(-1, order), buckets, right=right)
-                         for right in (False,True))
+    n = buckets.shape[-1]
+    positions = torch.arange(n, device=buckets.device)
+    order = (buckets*n+positions).argsort(-1)
+    place = torch.empty_like(order)
+    place.scatter_(-1, order, positions.expand_as(order))
+    in_order = buckets.gather(-1, order)
+    begin = torch.searchsorted(in_order, buckets)
+    end = torch.searchsorted(in_order, buckets, right=True)
+    return order,place,begin,end
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #201c8094
 @torch.no_grad()
@@ -133,30 +151,37 @@ def sort_rounds(
     "Sort positions by bucket, and say which places each of them sees"
     order,place,begin,end = sort_positions(buckets, real)
     chunk = place//bucket_size*bucket_size
-    first = torch.maximum(begin, place-bucket_size+1 if window=='band' else chunk-bucket_size)
-    last = place if causal else torch.minimum(end, chunk+bucket_size)
-    return as_sorted(order, place, first, torch.where(real[:,None,None], last, first))
+    if window=='band': first = place-bucket_size+1
+    else: first = chunk-bucket_size
+    first = torch.maximum(begin, first)
+    last = place
+    if not causal: last = torch.minimum(end, chunk+bucket_size)
+    last = torch.where(real[:,None,None], last, first)
+    return as_sorted(order, place, first, last)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #782407c4
+def _tile_size(bucket_size, window):
+    "Queries of a tile, and how many places the first of them looks back"
+    if window=='chunk': return bucket_size,bucket_size
+    return min(bucket_size, 32),bucket_size-1
+
 class _Block:
     """Some heads of some sequences, and the array in which their sorted positions lie: for each
     head in turn empty places, its n positions, and what fills its last tile.
     A table has one row for each position and head in the order (b, n, h)."""
     def __init__(self, x, batch, heads, bucket_size, window):
         _,h,n,_ = x.shape
-        self.t,back = (bucket_size,bucket_size) if window=='chunk' else (min(bucket_size, 32),
-                bucket_size-1)
+        self.t,back = _tile_size(bucket_size, window)
         # tiles before a head's first place, so that its first queries have something to look back
         # on
         self.empty = -(-back//self.t)
-        self.pad = (self.empty*self.t,-n%self.t) # places before and after the positions of a head
-        self.window = self.pad[0]+self.t # keys of a tile
+        before = self.empty*self.t
+        after = -n%self.t
+        self.pad = (before,after) # places before and after the positions of a head
+        self.window = before+self.t # keys of a tile
         self.at = batch,slice(None),heads # this block in a tensor (b, n, h, ...)
-        i,j = (torch.arange(o.start, o.stop, device=x.device) for o in (batch,heads))
         self.n_heads = h
-        self.rows = h*n*i[:,None,None]+j[:,None] # row of position 0 of every head in a table
-        self.targets = (n+sum(self.pad))*torch.arange(len(i)*len(j), device=x.device).view(len(i),
-                len(j), 1)
+        self.find_rows(n, x.device)
 
     def of(self, x): return x[self.at[0],self.at[2]] # this block in a tensor (b, h, ...)
     # (heads, n) -> places of the array
@@ -164,17 +189,35 @@ class _Block:
     def queries(self, x): return x.unflatten(0, (-1,self.t))[self.empty:] # (tiles, t, ...)
     def keys(self, x): return x.unfold(0, self.window, self.t) # (tiles, ..., window), a view
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #e9961629
+@patch
+def find_rows(self:_Block, n, device):
+    "Where position 0 of every head stands: its row in a table, and its place in the array"
+    batch,_,heads = self.at
+    i = torch.arange(batch.start, batch.stop, device=device)
+    j = torch.arange(heads.start, heads.stop, device=device)
+    sequences = self.n_heads*n*i[:,None,None]
+    self.rows = sequences+j[:,None]
+    length = n+sum(self.pad) # places of a head
+    number = torch.arange(len(i)*len(j), device=device)
+    self.targets = length*number.view(len(i), len(j), 1)
+
 # %% ../../nbs/10_attention/03_lsh.ipynb #6f8ec8f2
 def _blocks(x, bucket_size, window):
     "Cut batch and heads into blocks whose scores stay in cache"
     b,h,n,_ = x.shape
     # a shorter sequence is one chunk, in which everything of a bucket is seen
     w = min(bucket_size, n)
-    fit = (2**20 if x.device.type=='cpu' else 2**26)//(2*n*w)
-    batches,heads = max(1, fit//h),min(h, max(1, fit))
+    limit = 2**26
+    if x.device.type=='cpu': limit = 2**20
+    fit = limit//(2*n*w) # heads of a block
+    batches = max(1, fit//h)
+    heads = min(h, max(1, fit))
     for i in range(0, b, batches):
+        batch = slice(i, min(b, i+batches))
         for j in range(0, h, heads):
-            yield _Block(x, slice(i, min(b, i+batches)), slice(j, min(h, j+heads)), w, window)
+            some = slice(j, min(h, j+heads))
+            yield _Block(x, batch, some, w, window)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #af3f7fbe
 _HIDDEN,_ALONE = -1e30,-1e29
@@ -184,101 +227,149 @@ class _Round:
     "One round of a block: where its rows come from, where they go, and who sees whom"
     def __init__(self, block, rounds, r):
         order = block.of(rounds.order)[:,:,r]
+        place = block.of(rounds.place)[:,:,r]
         self.block = block
         self.rows = block.spread(block.rows+block.n_heads*order)
-        self.targets = (block.targets+block.of(rounds.place)[:,:,r]).transpose(1,2).flatten()
-        self.ranges = [[block.spread(block.of(o)[:,:,e].gather(-1, order).float(), -1)
-                        for o in rounds[1:]] for e in (r,*range(r))]
+        targets = (block.targets+place).transpose(1,2)
+        self.targets = targets.flatten()
+        def in_order(x, e):
+            x = block.of(x)[:,:,e].gather(-1, order)
+            return block.spread(x.float(), -1)
+        self.ranges = [[in_order(x, e) for x in rounds[1:]] for e in (r,*range(r))]
 
-    def sort(self, *tables, dtype): return [o.index_select(0, self.rows).to(dtype) for o in tables]
+    def sort(self, *tables, dtype): return [x.index_select(0, self.rows).to(dtype) for x in tables]
     # rows in the order (b, n, h) again
     def unsort(self, x, offset=0): return x.index_select(0, self.targets+offset)
 
-    def scores(self, q, k, causal):
-        "Scores of every tile, the pairs that do not count at -5e29 or below"
-        block = self.block
-        s = torch.bmm(block.queries(q), block.keys(k))
-        for e,(place,middle,reach) in enumerate(self.ranges):
-            away = block.keys(place).unsqueeze(1)-block.queries(middle).unsqueeze(-1)
-            beyond = away.abs_().sub_(block.queries(reach).unsqueeze(-1))
-            if e==0: s.add_(beyond.clamp_(min=0), alpha=_HIDDEN)
-            else: s.add_(beyond.clamp_(max=0), alpha=-_HIDDEN)
-        if not causal: s.diagonal(block.pad[0], -2, -1).fill_(_HIDDEN)
-        return s
+# %% ../../nbs/10_attention/03_lsh.ipynb #f96ff9d3
+@patch
+def scores(self:_Round, q, k, causal):
+    "Scores of every tile, the pairs that do not count at -5e29 or below"
+    block = self.block
+    s = torch.bmm(block.queries(q), block.keys(k))
+    for e,(place,middle,reach) in enumerate(self.ranges):
+        places = block.keys(place).unsqueeze(1)
+        middles = block.queries(middle).unsqueeze(-1)
+        reaches = block.queries(reach).unsqueeze(-1)
+        beyond = (places-middles).abs_()
+        beyond.sub_(reaches)
+        if e==0: s.add_(beyond.clamp_(min=0), alpha=_HIDDEN)
+        else: s.add_(beyond.clamp_(max=0), alpha=-_HIDDEN)
+    if not causal:
+        itself = s.diagonal(block.pad[0], -2, -1)
+        itself.fill_(_HIDDEN)
+    return s
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2aacc1b3
-# (b, h, n, d) -> rows (b·n·h, d), the layout of projections
-def _table(x): return x.transpose(1,2).reshape(-1, x.shape[-1])
+def _table(x):
+    "(b, h, n, d) -> rows (b·n·h, d), the layout of projections"
+    rows = x.transpose(1,2)
+    return rows.reshape(-1, x.shape[-1])
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #6dfe23b7
+def _attend_round(turn, tables, causal, dtype):
+    "Output and log-sum-exp of one round, in the order of the tables"
+    block = turn.block
+    q,k,v = turn.sort(*tables, dtype=dtype)
+    s = turn.scores(q, k, causal)
+    p = s.softmax(-1)
+    logsum = s.amax(-1)-p.amax(-1).log_()
+    out = torch.bmm(p, block.keys(v).mT)
+    out = turn.unsort(out.flatten(0, 1))
+    return out,turn.unsort(logsum.flatten())
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #216c6641
 def _attend(q, k, v, rounds, bucket_size, window, causal, scale):
     "Output, its log-sum-exp and that of every round"
-    (b,h,n,_) = q.shape
+    b,h,n,_ = q.shape
+    dv = v.shape[-1]
+    R = rounds.order.shape[2]
     wide = torch.promote_types(q.dtype, torch.float32)
     tables = _table(q),_table(k*scale),_table(v)
-    out = v.new_empty(b, n, h, v.shape[-1])
-    (total,*parts) = v.new_empty(1+rounds.order.shape[2], b, n, h, dtype=wide)
+    out = v.new_empty(b, n, h, dv)
+    total,*parts = v.new_empty(1+R, b, n, h, dtype=wide)
     for block in _blocks(q, bucket_size, window):
-        o = v.transpose(1,2)[block.at].to(wide)
-        shape = o.shape[:3]
-        o = o.reshape(-1, o.shape[-1]).clone()
-        logsum = o.new_full((len(o),), _ALONE)
+        mean = v.transpose(1,2)[block.at].to(wide)
+        shape = mean.shape[:3]
+        mean = mean.reshape(-1, dv).clone()
+        logsum = mean.new_full((len(mean),), _ALONE)
         for r,part in enumerate(parts):
             turn = _Round(block, rounds, r)
-            qs,ks,vs = turn.sort(*tables, dtype=wide)
-            s = turn.scores(qs, ks, causal)
-            p = s.softmax(-1)
-            new = turn.unsort((s.amax(-1)-p.amax(-1).log_()).flatten())
-            o.lerp_(turn.unsort(torch.bmm(p, block.keys(vs).mT).flatten(0, 1)),
-                    (new-logsum).sigmoid_().unsqueeze(-1))
+            found,new = _attend_round(turn, tables, causal, wide)
+            share = (new-logsum).sigmoid_()
+            mean.lerp_(found, share.unsqueeze(-1))
             logsum = torch.logaddexp(logsum, new)
             part[block.at] = new.view(shape)
-        out[block.at] = o.view(*shape, -1).to(out.dtype)
+        mean = mean.view(*shape, dv)
+        out[block.at] = mean.to(out.dtype)
         total[block.at] = logsum.view(shape)
     return out.transpose(1,2),total,*parts
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #25e1b771
 def _sum_overlapping(block, p, x):
     "Add up `p.mT @ x` of all tiles where their windows overlap; one row for every place"
-    out = x.new_zeros(len(p)+block.empty, block.t, x.shape[-1])
-    for j,part in enumerate(p.split(block.t, -1)): out[j:j+len(p)].baddbmm_(part.mT, x)
+    tiles = len(p)
+    out = x.new_zeros(tiles+block.empty, block.t, x.shape[-1])
+    for j,part in enumerate(p.split(block.t, -1)):
+        place = out[j:j+tiles]
+        place.baddbmm_(part.mT, x)
     return out.flatten(0, 1)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #a4d0b389
+def _round_gradients(turn, tables, along, share, causal):
+    "Gradients through a round of these shares of the output, in the order of the tables"
+    block = turn.block
+    q,k,v,g = turn.sort(*tables, dtype=along.dtype)
+    p = turn.scores(q, k, causal).softmax(-1)
+    g = g.mul_(share.unsqueeze(-1))
+    g = block.queries(g)
+    mean = along.index_select(0, turn.rows)*share
+    mean = block.queries(mean).unsqueeze(-1)
+    ds = torch.bmm(g, block.keys(v))
+    ds.sub_(mean).mul_(p)
+    dq = torch.bmm(ds, block.keys(k).mT)
+    dq = turn.unsort(dq.flatten(0, 1))
+    dk = _sum_overlapping(block, ds, block.queries(q))
+    dk = turn.unsort(dk, block.pad[0])
+    dv = _sum_overlapping(block, p, g)
+    return dq,dk,turn.unsort(dv, block.pad[0])
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #69035890
 def _attend_backward(g, q, k, v, rounds, out, total, parts, bucket_size, window, causal, scale):
     "Gradients of q, k and v"
     tables = _table(q),_table(k*scale),_table(v),_table(g)
-    along = (tables[3]*_table(out)).sum(-1, dtype=total.dtype)
-    grads = [torch.empty_like(x.transpose(1,2), memory_format=torch.contiguous_format)
-             for x in (q,k,v)]
+    along = tables[3]*_table(out)
+    along = along.sum(-1, dtype=total.dtype)
+    rows = [x.transpose(1,2) for x in (q,k,v)]
+    grads = [torch.empty_like(x, memory_format=torch.contiguous_format) for x in rows]
     for block in _blocks(q, bucket_size, window):
-        logsum,sums = total[block.at],None
+        logsum = total[block.at]
+        sums = None
         for r,part in enumerate(parts):
             turn = _Round(block, rounds, r)
-            qs,ks,vs,gs = turn.sort(*tables, dtype=total.dtype)
+            order = block.of(rounds.order)[:,:,r]
             share = (part[block.at]-logsum).exp().transpose(1,2)
-            share = block.spread(share.gather(-1, block.of(rounds.order)[:,:,r]))
-            p = turn.scores(qs, ks, causal).softmax(-1)
-            gs = block.queries(gs.mul_(share.unsqueeze(-1)))
-            mean = block.queries(along.index_select(0, turn.rows)*share).unsqueeze(-1)
-            ds = torch.bmm(gs, block.keys(vs)).sub_(mean).mul_(p)
-            new = (turn.unsort(torch.bmm(ds, block.keys(ks).mT).flatten(0, 1)),
-                   turn.unsort(_sum_overlapping(block, ds, block.queries(qs)), block.pad[0]),
-                   turn.unsort(_sum_overlapping(block, p, gs), block.pad[0]))
-            sums = new if sums is None else [a.add_(x) for a,x in zip(sums, new)]
-        sums[1].mul_(scale)
-        sums[2].addcmul_(g.transpose(1,2)[block.at].reshape(sums[2].shape).to(sums[2].dtype),
-                         (_ALONE-logsum).exp().view(-1, 1))
-        for whole,o in zip(grads, sums): whole[block.at] = o.view(*logsum.shape, -1).to(whole.dtype)
-    return [o.transpose(1,2) for o in grads]
+            share = block.spread(share.gather(-1, order))
+            new = _round_gradients(turn, tables, along, share, causal)
+            if sums is None: sums = new
+            else: sums = [a.add_(x) for a,x in zip(sums, new)]
+        _,dk,dv = sums
+        dk.mul_(scale)
+        own = g.transpose(1,2)[block.at].reshape(dv.shape)
+        alone = (_ALONE-logsum).exp()
+        dv.addcmul_(own.to(dv.dtype), alone.view(-1, 1))
+        for whole,x in zip(grads, sums):
+            x = x.view(*logsum.shape, -1)
+            whole[block.at] = x.to(whole.dtype)
+    return [x.transpose(1,2) for x in grads]
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #ca2808b1
 class _HashedAttention(torch.autograd.Function):
     "Softmax attention over what the sorted rounds show, with its gradient by recomputation"
     @staticmethod
     def forward(ctx, q, k, v, options, *rounds):
-        with without_autocast(q):
-            out,*sums = _attend(q, k, v, SortedRounds(*rounds), *options)
+        rounds = SortedRounds(*rounds)
+        with without_autocast(q): out,*sums = _attend(q, k, v, rounds, *options)
         ctx.save_for_backward(q, k, v, *rounds, out, *sums)
         ctx.options = options
         return out
@@ -313,11 +404,15 @@ def lsh_step(
 )->Tensor: # (b, h, 1, dv)
     "Attention of one query by the band rule"
     k,v,buckets,real = state
-    mine,before = buckets[...,-1:],buckets[...,:-1]
-    allowed = band_pairs((before==mine) & real[:,None,None,:-1], bucket_size).any(2, keepdim=True)
-    allowed = allowed & real[:,None,None,-1:]
-    alone = ~allowed.any(-1, keepdim=True) & real[:,None,None,-1:]
-    return sdpa(q, k, v, attn_mask=torch.cat([allowed,alone], -1), scale=scale)
+    mine = buckets[...,-1:]
+    before = buckets[...,:-1]
+    same = (before==mine) & real[:,None,None,:-1]
+    allowed = band_pairs(same, bucket_size).any(2, keepdim=True)
+    real = real[:,None,None,-1:]
+    allowed = allowed & real
+    alone = ~allowed.any(-1, keepdim=True) & real
+    mask = torch.cat([allowed,alone], -1)
+    return sdpa(q, k, v, attn_mask=mask, scale=scale)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #073b2d55
 _tables = WeakIdKeyDictionary() # buckets of a state -> its table and what is real, until it is used
@@ -337,22 +432,33 @@ def attend_table(
     if has_torch_function((q,)): # for function modes, this is one call
         return handle_torch_function(attend_table, (q,), q, before, now, mask, n_buckets,
                                      bucket_size, scale)
-    n = q.shape[2]
+    b,h,n,d = q.shape
     past = before.k.shape[2]
-    if not q.numel() or must_copy(q, now.v) or 1<n and past<=_REPEAT*n: return None
+    if not q.numel() or must_copy(q, now.v): return None
+    if 1<n and past<=_REPEAT*n: return None
     table = take_table(before, now, n_buckets, bucket_size)
     if table is None: return None
+    copied = b*h*d*table.rows.shape[2]*bucket_size # numbers of the keys of a query
+    size = max(1, 2**21//copied) # queries at a time
     outs = []
-    # keys that are copied at a time
-    size = max(1, 2**21//(len(q)*q.shape[1]*q.shape[3]*table.rows.shape[2]*bucket_size))
     for i in range(0, n, size):
         piece = slice(i, min(i+size, n))
-        own = torch.arange(past+i, past+piece.stop, device=q.device).unsqueeze(-1)
-        real = None if mask is None else mask[:,piece]
-        places = enter_positions(table, now.buckets[...,past+i:past+piece.stop], past+i, real)
-        outs.append(attend_places(q[:,:,piece], now.k, now.v, places, own, scale, real))
+        out = _attend_piece(q, now, table, piece, past, mask, scale)
+        outs.append(out)
     _tables[now.buckets] = table,now.real
-    return outs[0] if len(outs)==1 else torch.cat(outs, 2)
+    if len(outs)==1: return outs[0]
+    return torch.cat(outs, 2)
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #d9338d33
+def _attend_piece(q, now, table, piece, past, mask, scale):
+    "Enter some of the new positions into the table, and attend to what they find there"
+    first = past+piece.start
+    last = past+piece.stop
+    own = torch.arange(first, last, device=q.device)
+    real = mask
+    if mask is not None: real = mask[:,piece]
+    places = enter_positions(table, now.buckets[...,first:last], first, real)
+    return attend_places(q[:,:,piece], now.k, now.v, places, own.unsqueeze(-1), scale, real)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2bc2cc9d
 def take_table(
@@ -368,7 +474,8 @@ def take_table(
     if table is not None and real is before.real and tuple(table.places.shape)==shape:
         if torch.is_inference_mode_enabled() or not table.places.is_inference(): return table
     branch = before.buckets.data_ptr()!=now.buckets.data_ptr() # it may be the only step
-    if branch and now.k.shape[2]==before.k.shape[2]+1: return None
+    step = now.k.shape[2]==before.k.shape[2]+1
+    if branch and step: return None
     return build_table(before.buckets, before.real, n_buckets, bucket_size)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #ae6abc97
@@ -380,13 +487,18 @@ def forget_unreachable(
     "A state without the keys that no later position can see"
     n = state.k.shape[2]
     R = state.buckets.shape[2]
-    if n<=(R+1)*n_buckets*(bucket_size-1): return state
+    most = (R+1)*n_buckets*(bucket_size-1)
+    if n<=most: return state
     table = build_table(state.buckets, state.real, n_buckets, bucket_size)
     places,used = reachable(table, n)
-    def kept(x): return x.gather(2, places.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1]))
-    buckets = state.buckets.gather(3, places.unsqueeze(2).expand(-1, -1, R, -1))
+    def kept(x):
+        index = places.unsqueeze(-1)
+        return x.gather(2, index.expand(-1, -1, -1, x.shape[-1]))
+    index = places.unsqueeze(2).expand(-1, -1, R, -1)
+    buckets = state.buckets.gather(3, index)
     buckets = buckets.masked_fill(~used.unsqueeze(2), -1) # what fills up a head is in no bucket
-    return LSHState(kept(state.k), kept(state.v), buckets, torch.ones_like(places[:,0]).bool())
+    real = torch.ones_like(places[:,0]).bool()
+    return LSHState(kept(state.k), kept(state.v), buckets, real)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3eb34845
 def bucket_tiles(
@@ -397,34 +509,48 @@ def bucket_tiles(
 # tile, (b, h, tiles)
 ):
     "Put queries into tiles that do not cross buckets"
-    n = buckets.shape[-1]
+    b,h,n = buckets.shape
+    device = buckets.device
     in_order,order = buckets.sort(dim=-1, stable=True)
-    ids = torch.arange(n_buckets, device=buckets.device).expand(*buckets.shape[:2], -1).contiguous()
-    begin,end = (torch.searchsorted(in_order, ids, right=right) for right in (False,True))
+    ids = torch.arange(n_buckets, device=device)
+    ids = ids.expand(b, h, -1).contiguous()
+    begin = torch.searchsorted(in_order, ids)
+    end = torch.searchsorted(in_order, ids, right=True)
     tiles = (end-begin+t-1)//t
     before = tiles.cumsum(-1)-tiles # tiles of earlier buckets
-    rank = torch.arange(n, device=buckets.device)-begin.gather(-1, in_order)
-    slot = torch.empty_like(order).scatter_(-1, order, before.gather(-1, in_order)*t+rank)
-    numbers = torch.arange(n//t+min(n, n_buckets),
-                           device=buckets.device).expand(*buckets.shape[:2], -1).contiguous()
-    return slot,torch.searchsorted(before, numbers, right=True)-1
+    rank = torch.arange(n, device=device)-begin.gather(-1, in_order)
+    places = before.gather(-1, in_order)*t+rank
+    slot = torch.empty_like(order)
+    slot.scatter_(-1, order, places)
+    most = n//t+min(n, n_buckets) # tiles
+    numbers = torch.arange(most, device=device)
+    numbers = numbers.expand(b, h, -1).contiguous()
+    bucket = torch.searchsorted(before, numbers, right=True)-1
+    return slot,bucket
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #0fe45055
 def _rows(x, i, width=None):
     "The positions i of (b, h, n) or (b, h, n, d), perhaps cut into tiles of a width"
-    if x.ndim==4: x = x.gather(2, i.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1]))
-    else: x = x.gather(2, i)
-    return x if width is None else x.unflatten(2, (-1,width))
+    if x.ndim==4:
+        i = i.unsqueeze(-1)
+        i = i.expand(-1, -1, -1, x.shape[-1])
+    x = x.gather(2, i)
+    if width is None: return x
+    return x.unflatten(2, (-1,width))
 
 def _hide_outside(s, seen, r, places, source, keys):
     "Lower the scores of keys that round r does not show, or that an earlier round has shown"
     t,w = s.shape[-2:]
     for e in (r,*range(r)):
-        place = places if e==r else _rows(seen.place[:,:,e], keys, w)
-        middle = _rows(seen.middle[:,:,e], source, t).unsqueeze(-1)
-        reach = _rows(seen.reach[:,:,e], source, t).unsqueeze(-1)
-        beyond = (place.unsqueeze(-2)-middle).abs()-reach
-        s = s+_HIDDEN*beyond.clamp(min=0) if e==r else s-_HIDDEN*beyond.clamp(max=0)
+        place = places
+        if e!=r: place = _rows(seen.place[:,:,e], keys, w)
+        middle = _rows(seen.middle[:,:,e], source, t)
+        reach = _rows(seen.reach[:,:,e], source, t)
+        beyond = place.unsqueeze(-2)-middle.unsqueeze(-1)
+        beyond = beyond.abs()
+        beyond = beyond-reach.unsqueeze(-1)
+        if e==r: s = s+_HIDDEN*beyond.clamp(min=0)
+        else: s = s-_HIDDEN*beyond.clamp(max=0)
     return s
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #89001193
@@ -437,31 +563,40 @@ def attend_context(
     scale:float, # Factor of q·k
 )->Tensor: # (b, h, n, dv), zero where no round shows anything
     "Attention to the last w keys of the query's bucket, exact over the union of all rounds"
-    n = q.shape[2]
+    b,h,n,_ = q.shape
     w = min(bucket_size, state.k.shape[2])
     t = min(bucket_size, 32)
-    if not n*w: return q.new_zeros(*q.shape[:3], state.v.shape[-1])
+    out = q.new_zeros(b, h, n, state.v.shape[-1])
+    if not n*w: return out
     order,place,*_ = sort_positions(state.buckets, state.real)
-    in_order = torch.where(state.real[:,None,None], state.buckets, _PADDING).gather(-1, order)
+    in_order = torch.where(state.real[:,None,None], state.buckets, _PADDING)
+    in_order = in_order.gather(-1, order)
     own = buckets.contiguous()
-    begin,last = (torch.searchsorted(in_order, own, right=right) for right in (False,True))
+    begin = torch.searchsorted(in_order, own)
+    last = torch.searchsorted(in_order, own, right=True)
     seen = as_sorted(order, place, torch.maximum(begin, last-w), last)
-    out = q.new_zeros(*q.shape[:3], state.v.shape[-1])
-    logsum = q.new_full(q.shape[:3], _ALONE, dtype=torch.promote_types(q.dtype, torch.float32))
+    wide = torch.promote_types(q.dtype, torch.float32)
+    logsum = q.new_full((b,h,n), _ALONE, dtype=wide)
     for r in range(buckets.shape[2]):
         slot,bucket = bucket_tiles(buckets[:,:,r], n_buckets, t)
-        source = slot.new_zeros(*slot.shape[:2], bucket.shape[-1]*t)
-        source.scatter_(-1, slot, torch.arange(n, device=q.device).expand_as(slot))
+        source = slot.new_zeros(b, h, bucket.shape[-1]*t)
+        positions = torch.arange(n, device=q.device)
+        source.scatter_(-1, slot, positions.expand_as(slot))
         end = torch.searchsorted(in_order[:,:,r].contiguous(), bucket, right=True)
+        first = end.unsqueeze(-1)-w
         # below 0 there is nothing, and no range
-        places = end.unsqueeze(-1)-w+torch.arange(w, device=q.device)
-        keys = order[:,:,r].gather(-1, places.clamp(min=0).flatten(2))
-        s = (scale*_rows(q, source, t) @ _rows(state.k, keys, w).mT).to(logsum.dtype)
+        places = first+torch.arange(w, device=q.device)
+        keys = places.clamp(min=0).flatten(2)
+        keys = order[:,:,r].gather(-1, keys)
+        s = scale*_rows(q, source, t) @ _rows(state.k, keys, w).mT
+        s = s.to(wide)
         s = _hide_outside(s, seen, r, places, source, keys)
-        new = _rows(s.logsumexp(-1).flatten(2), slot)
-        o = s.softmax(-1).to(q.dtype) @ _rows(state.v, keys, w)
-        o = _rows(o.flatten(2, 3), slot)
-        out = out.lerp(o, (new-logsum).sigmoid().unsqueeze(-1).to(out.dtype))
+        new = s.logsumexp(-1).flatten(2)
+        new = _rows(new, slot)
+        found = s.softmax(-1).to(q.dtype) @ _rows(state.v, keys, w)
+        found = _rows(found.flatten(2, 3), slot)
+        share = (new-logsum).sigmoid().to(out.dtype)
+        out = out.lerp(found, share.unsqueeze(-1))
         logsum = torch.logaddexp(logsum, new)
     return out
 
@@ -494,34 +629,40 @@ def lsh_attention(
 # or for a context
 ):
     "LSH attention (Kitaev et al. 2020, section 2), exact over the union of what its rounds show"
-    keys = qk if k is None else k
-    check_qkv(qk, keys, v); check_int('bucket_size', bucket_size, minimum=2)
+    keys = k
+    if k is None: keys = qk
+    check_qkv(qk, keys, v)
+    check_int('bucket_size', bucket_size, minimum=2)
     b,h,n,d = keys.shape
     if k is not None and window is not None:
         raise ValueError(f'window={window!r}: queries of a context see the last keys of their '
                          'bucket, and have no window')
-    window = check_choice('window', window or ('band' if causal else 'chunk'), ('band','chunk'))
+    if not window: window = 'band' if causal else 'chunk'
+    check_choice('window', window, ('band','chunk'))
     check_mask(mask, (b,h,n,n), key_only=True)
     check_lsh(causal, window, state, rotations, k)
-    if n_buckets is None:
-        n_buckets = default_buckets(n, bucket_size) if rotations is None else 2*rotations.shape[-1]
+    if n_buckets is None and rotations is None: n_buckets = default_buckets(n, bucket_size)
+    elif n_buckets is None: n_buckets = 2*rotations.shape[-1]
     factors = bucket_factors(n_buckets)
     if rotations is None:
-        rotations = draw_rotations(n_hashes, h, d, factors, generator, device=qk.device,
-                                   dtype=qk.dtype)
+        like = dict(device=qk.device, dtype=qk.dtype)
+        rotations = draw_rotations(n_hashes, h, d, factors, generator, **like)
     check_rotations(rotations, h, d, factors)
-    scale = d**-.5 if scale is None else scale
-    keys,v = (hide_padding(o, mask) for o in (keys,v))
+    if scale is None: scale = d**-.5
+    keys = hide_padding(keys, mask)
+    v = hide_padding(v, mask)
     if k is None: qk = keys
-    real = torch.ones(b, n, dtype=torch.bool, device=qk.device) if mask is None else mask
-    new = LSHState(unit_keys(keys), v,
-                   discrete_choice(lambda: hash_buckets(keys, rotations, factors)), real)
+    real = mask
+    if mask is None: real = torch.ones(b, n, dtype=torch.bool, device=qk.device)
+    buckets = discrete_choice(lambda: hash_buckets(keys, rotations, factors))
+    new = LSHState(unit_keys(keys), v, buckets, real)
     if k is not None: return read_hashed(qk, new, rotations, factors, bucket_size, scale),new
     if state is None: return attend_self(qk, new, bucket_size, window, causal, scale)
     state = follow_lsh(state, new, rotations, factors)
     now = extend_lsh(state, new)
     out = attend_table(qk, state, now, mask, math.prod(factors), bucket_size, scale)
-    return attend_self(qk, now, bucket_size, window, causal, scale) if out is None else (out,now)
+    if out is not None: return out,now
+    return attend_self(qk, now, bucket_size, window, causal, scale)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3484d74e
 def attend_self(
@@ -534,18 +675,20 @@ def attend_self(
 ): # `(out, state)` as in `lsh_attention`
     "Attention of new positions to each other and to what came before"
     n = qk.shape[2]
-    past = state.k.shape[2]-qk.shape[2]
-    if not n: return state.v[:,:,past:],(state if window=='band' else None)
+    past = state.k.shape[2]-n
+    new = state if window=='band' else None
+    if not n: return state.v[:,:,past:],new
     if window=='band' and n==1: return lsh_step(qk, state, bucket_size, scale),state
     # earlier queries are not needed: anything serves
-    q = torch.cat([state.k[:,:,:past],qk], 2) if past else qk
+    q = qk
+    if past: q = torch.cat([state.k[:,:,:past],qk], 2)
     rounds = sort_rounds(state.buckets, state.real, bucket_size, window, causal)
     options = (bucket_size,window,causal,scale)
     if in_transform() or open_size(n) or (ordinary_only() and torch.is_grad_enabled()):
         out = attend_densely(q, state.k, state.v, rounds, scale)
     elif ordinary_only(): out,*_ = _attend(q, state.k, state.v, rounds, *options)
     else: out = _HashedAttention.apply(q, state.k, state.v, options, *rounds)
-    return out[:,:,past:],(state if window=='band' else None)
+    return out[:,:,past:],new
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5568380b
 def attend_densely(q, k, v, rounds, scale):
@@ -553,9 +696,17 @@ def attend_densely(q, k, v, rounds, scale):
     of any length or with gradients"""
     away = rounds.place.unsqueeze(-2)-rounds.middle.unsqueeze(-1)
     beyond = away.abs()-rounds.reach.unsqueeze(-1)
-    itself = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
+    n = q.shape[2]
+    itself = torch.eye(n, dtype=torch.bool, device=q.device)
     seen = (beyond<=0).any(2) & ~itself
-    return sdpa(q, k, v, attn_mask=seen | (itself & ~seen.any(-1, keepdim=True)), scale=scale)
+    alone = itself & ~seen.any(-1, keepdim=True)
+    return sdpa(q, k, v, attn_mask=seen | alone, scale=scale)
+
+def _with_buckets(state, rotations, factors):
+    "The state, its keys hashed now if it has no buckets"
+    if state.buckets is not None: return state
+    buckets = discrete_choice(lambda: hash_buckets(state.k, rotations, factors))
+    return state._replace(buckets=buckets)
 
 def read_hashed(
     q:Tensor, # Queries, (b, h, n, d)
@@ -567,11 +718,10 @@ def read_hashed(
 )->Tensor: # (b, h, n, dv)
     "Hash queries, and attend to the keys of a context in their buckets"
     state = cast_state(state, q.dtype)
-    if state.buckets is None:
-        state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations,
-                factors)))
+    state = _with_buckets(state, rotations, factors)
     buckets = discrete_choice(lambda: hash_buckets(q, rotations, factors))
-    return attend_context(q, buckets, state, math.prod(factors), bucket_size, scale)
+    B = math.prod(factors)
+    return attend_context(q, buckets, state, B, bucket_size, scale)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #dc910011
 def default_buckets(
@@ -580,29 +730,34 @@ def default_buckets(
 ): # Even number, at least 2; above 128 a pair of even factors whose product is at least as large
     """Number of buckets 2n/w, so that an average bucket fills half of w (Kitaev et al. 2020,
     section 2)"""
-    total = 2*max(1, -(-n//bucket_size))
+    chunks = -(-n//bucket_size)
+    total = 2*max(1, chunks)
     if total<=128: return total
     # a power of two near the square root, as in the authors' code
-    first = 2**math.ceil(math.log2(total)/2)
-    return first,2*-(-total//(2*first))
+    exponent = math.ceil(math.log2(total)/2)
+    first = 2**exponent
+    half = -(-total//(2*first))
+    return first,2*half
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #09927c1c
 def extend_lsh(state, new):
     "Append new positions to a state"
-    return LSHState(*(append_positions(a, b, dim) for a,b,dim in zip(state, new, (2,2,3,1))))
+    parts = zip(state, new, (2,2,3,1)) # with the dimension of the positions
+    return LSHState(*(append_positions(a, b, dim) for a,b,dim in parts))
 
 def follow_lsh(state, new, rotations, factors):
     "The state in the type of the new positions, its keys hashed again if it asks for it"
     state = cast_state(state, new.k.dtype)
-    if state.k.shape[:2]+state.k.shape[3:]!=new.k.shape[:2]+new.k.shape[3:]:
-        raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}, the new ones '
-                         f'have {tuple(new.k.shape)}: batch, heads and width must agree')
-    if state.buckets is None:
-        state = state._replace(buckets=discrete_choice(lambda: hash_buckets(state.k, rotations,
-                factors)))
-    if state.buckets.shape[2]!=new.buckets.shape[2]:
-        raise ValueError(f'the state was hashed in {state.buckets.shape[2]} rounds, the rotations '
-                         f'have {new.buckets.shape[2]}')
+    held = tuple(state.k.shape)
+    given = tuple(new.k.shape)
+    if held[:2]+held[3:]!=given[:2]+given[3:]:
+        raise ValueError(f'the state holds keys of shape {held}, the new ones have {given}: batch, '
+                         'heads and width must agree')
+    state = _with_buckets(state, rotations, factors)
+    before = state.buckets.shape[2]
+    rounds = new.buckets.shape[2]
+    if before!=rounds:
+        raise ValueError(f'the state was hashed in {before} rounds, the rotations have {rounds}')
     return state
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5f13c31c
@@ -621,10 +776,11 @@ def check_lsh(causal, window, state, rotations, k):
 
 def check_rotations(rotations, n_heads, d_head, factors):
     "Refuse rotations that were drawn for something else"
-    if rotations.ndim!=4 or rotations.shape[1:]!=(n_heads,d_head,
-                                                  sum(factors)//2) or not len(rotations):
-        raise ValueError(f'rotations have shape {tuple(rotations.shape)}: expected (rounds, '
-                         f'{n_heads}, {d_head}, {sum(factors)//2}) for n_buckets={factors}')
+    columns = sum(factors)//2
+    shape = tuple(rotations.shape)
+    if rotations.ndim!=4 or shape[1:]!=(n_heads,d_head,columns) or not shape[0]:
+        raise ValueError(f'rotations have shape {shape}: expected (rounds, {n_heads}, {d_head}, '
+                         f'{columns}) for n_buckets={factors}')
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2a7fb245
 _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
@@ -661,12 +817,13 @@ class LSHAttention(SharedQKAttention):
         super().__init__(d_model, n_heads, **kwargs)
         self.n_hashes = check_int('n_hashes', n_hashes)
         self.bucket_size = check_int('bucket_size', bucket_size, minimum=2)
-        self.window,self.scale = window,scale
+        self.window = window
+        self.scale = scale
         if n_buckets is None: n_buckets = buckets_for(self.max_len, bucket_size)
         self.n_buckets = bucket_factors(n_buckets)
         if window is not None:
-            check_lsh(self.causal, check_choice('window', window, ('band','chunk')), None, None,
-                      None)
+            check_choice('window', window, ('band','chunk'))
+            check_lsh(self.causal, window, None, None, None)
         check_int('seed', seed, minimum=0)
         self.bounded = bounded
         if bounded and (not self.causal or window=='chunk'):
@@ -677,22 +834,27 @@ class LSHAttention(SharedQKAttention):
         self.register_derived()
 
     def extra_repr(self):
-        return (f'{super().extra_repr()}, n_hashes={self.n_hashes}, '
-                f'bucket_size={self.bucket_size}, n_buckets={math.prod(self.n_buckets)}')
+        B = math.prod(self.n_buckets)
+        own = f'n_hashes={self.n_hashes}, bucket_size={self.bucket_size}, n_buckets={B}'
+        return f'{super().extra_repr()}, {own}'
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #d3aa9f65
 @patch
 def even_steps(self:LSHAttention, state):
     "Every token looks up the table, until a bounded state forgets"
     if not self.bounded: return math.inf
-    room = (self.n_hashes+1)*math.prod(self.n_buckets)*(self.bucket_size-1)
-    return max(0, room-state.k.shape[2])
+    B = math.prod(self.n_buckets)
+    room = (self.n_hashes+1)*B*(self.bucket_size-1)
+    left = room-state.k.shape[2]
+    return max(0, left)
 
 @patch
 def derived(self:LSHAttention):
     "The rotations used in evaluation"
-    generator = torch.Generator().manual_seed(self.options['seed']+_SEEDS*self.config['depth'])
-    return dict(rotations=self.draw(generator=generator, device='cpu', dtype=torch.float32))
+    seed = self.options['seed']+_SEEDS*self.config['depth']
+    generator = torch.Generator().manual_seed(seed)
+    rotations = self.draw(generator=generator, device='cpu', dtype=torch.float32)
+    return dict(rotations=rotations)
 
 @patch
 def draw(self:LSHAttention, **kwargs)->Tensor:
@@ -705,33 +867,41 @@ def attend(self:LSHAttention, qk, v, state, mask):
     "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
     # hashed with rotations that are gone
     if self.training and state is not None: state = state._replace(buckets=None)
-    out,state = lsh_attention(qk, v, bucket_size=self.bucket_size, n_buckets=self.n_buckets,
-                              causal=self.causal, mask=mask, scale=self.scale,
-                              window=self.window, rotations=self.current_rotations(qk),
-                              state=state)
+    rotations = self.current_rotations(qk)
+    options = dict(bucket_size=self.bucket_size, n_buckets=self.n_buckets, window=self.window)
+    out,state = lsh_attention(qk, v, causal=self.causal, mask=mask, scale=self.scale,
+                              rotations=rotations, state=state, **options)
     if self.bounded and state is not None and not self.training:
-        state = forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
+        B = math.prod(self.n_buckets)
+        state = forget_unreachable(state, B, self.bucket_size)
     return out,state
 
 @patch
 def current_rotations(self:LSHAttention, x)->Tensor:
     "New rotations in training, and always the same in evaluation"
-    return self.draw(device=x.device, dtype=x.dtype) if self.training else self.rotations
+    if not self.training: return self.rotations
+    return self.draw(device=x.device, dtype=x.dtype)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #108c0349
 @patch
 def prepare(self:LSHAttention, context, mask=None):
     "Unit keys and values of the context, and in evaluation their buckets"
-    qk,v = (hide_padding(o, mask) for o in self.project(real_context(context, mask)))
-    buckets = None if self.training else discrete_choice(lambda: hash_buckets(qk, self.rotations,
-            self.n_buckets))
-    return LSHState(unit_keys(qk), v, buckets,
-                    torch.ones_like(context[:,:,0], dtype=torch.bool) if mask is None else mask)
+    context = real_context(context, mask)
+    qk,v = self.project(context)
+    qk = hide_padding(qk, mask)
+    v = hide_padding(v, mask)
+    buckets = None
+    if not self.training:
+        buckets = discrete_choice(lambda: hash_buckets(qk, self.rotations, self.n_buckets))
+    real = mask
+    if mask is None: real = torch.ones_like(context[:,:,0], dtype=torch.bool)
+    return LSHState(unit_keys(qk), v, buckets, real)
 
 @patch
 def read(self:LSHAttention, q, state):
     "Attend to keys of the context that share a bucket"
     rotations = self.current_rotations(q)
     if self.training: state = state._replace(buckets=None)
-    return read_hashed(q, state, rotations, self.n_buckets, self.bucket_size,
-                       self.d_head**-.5 if self.scale is None else self.scale)
+    scale = self.scale
+    if scale is None: scale = self.d_head**-.5
+    return read_hashed(q, state, rotations, self.n_buckets, self.bucket_size, scale)

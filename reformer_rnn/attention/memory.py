@@ -54,16 +54,21 @@ def knn_attention(
     check_knn(q, k, v, k_neighbours, approximate, mask)
     check_choice('empty', empty, ('zeros','masked'))
     places = discrete_choice(lambda: nearest_keys(q, k, k_neighbours, approximate, mask))
-    b,h = (torch.arange(o, device=q.device) for o in q.shape[:2])
-    found = b[:,None,None,None],h[:,None,None],places
-    k,v = k[found],v[found]
+    b,h,_,d = q.shape
+    sequence = torch.arange(b, device=q.device)[:,None,None,None]
+    head = torch.arange(h, device=q.device)[:,None,None]
+    k = k[sequence,head,places]
+    v = v[sequence,head,places]
     seen = None
     if mask is not None:
-        there = mask[found[0],places]
-        k,v = (o.masked_fill(~there.unsqueeze(-1), 0.) for o in (k,v))
+        there = mask[sequence,places]
+        nothing = ~there.unsqueeze(-1)
+        k = k.masked_fill(nothing, 0.)
+        v = v.masked_fill(nothing, 0.)
         if empty=='masked': seen = there.unsqueeze(-2)
-    q = q*(q.shape[-1]**-.5 if scale is None
-           else torch.as_tensor(scale, dtype=q.dtype, device=q.device).view(-1,1,1))
+    if scale is None: scale = d**-.5
+    else: scale = torch.as_tensor(scale, dtype=q.dtype, device=q.device).view(-1,1,1)
+    q = q*scale
     return attend_scaled(q.unsqueeze(-2), k, v, seen).squeeze(-2)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #dafccb55
@@ -80,8 +85,10 @@ def check_knn_sizes(size, k_neighbours, approximate):
 def check_knn(q, k, v, k_neighbours, approximate, mask):
     "Refuse what does not fit together"
     check_qkv(q, k, v)
-    check_knn_sizes(k.shape[2], k_neighbours, approximate)
-    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+    b,h,n,_ = q.shape
+    m = k.shape[2]
+    check_knn_sizes(m, k_neighbours, approximate)
+    check_mask(mask, (b,h,n,m), key_only=True)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #c62dba92
 class Store(NamedTuple):
@@ -99,8 +106,11 @@ def empty_store(
 )->Store:
     "A store with nothing in it"
     b,h,_,d = k.shape
-    return Store(k.new_zeros(b, h, size, d), v.new_zeros(b, h, size, v.shape[-1]),
-                 k.new_zeros(b, size, dtype=torch.bool), k.new_zeros(b, dtype=torch.long))
+    keys = k.new_zeros(b, h, size, d)
+    values = v.new_zeros(b, h, size, v.shape[-1])
+    real = k.new_zeros(b, size, dtype=torch.bool)
+    written = k.new_zeros(b, dtype=torch.long)
+    return Store(keys, values, real, written)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #c25cff34
 def write_store(
@@ -110,15 +120,18 @@ def write_store(
     real:Tensor=None, # (b, n), False at padding; None if there is none
 )->Store:
     "The store after writing; what does not fit any more is overwritten, the oldest first"
-    n,M = k.shape[2],store.k.shape[2]
+    n = k.shape[2]
+    M = store.k.shape[2]
     if n>M:
         raise ValueError(f'{n} positions do not fit into a store of {M}: write fewer at a time, '
                          'or take a larger store')
-    places = (store.written[:,None]+torch.arange(n, device=k.device))%M
+    after = torch.arange(n, device=k.device)
+    places = (store.written[:,None]+after)%M
     def put(old, new):
-        return old.scatter(2, places[:,None,:,None].expand_as(new), new.detach().to(old.dtype))
-    return Store(put(store.k, k), put(store.v, v),
-                 store.real.scatter(1, places, all_real(real, k)), store.written+n)
+        index = places[:,None,:,None].expand_as(new)
+        return old.scatter(2, index, new.detach().to(old.dtype))
+    real = store.real.scatter(1, places, all_real(real, k))
+    return Store(put(store.k, k), put(store.v, v), real, store.written+n)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #21166fb5
 class MemoryState(NamedTuple):
@@ -153,13 +166,15 @@ class MemorizingAttention(SlidingAttention):
         if size<self.window:
             raise ValueError(f'size={size}: expected at least {self.window}, since whole blocks '
                              'of that many tokens are written to the store')
-        self.size,self.k_neighbours,self.approximate = size,k_neighbours,approximate
+        self.size = size
+        self.k_neighbours = k_neighbours
+        self.approximate = approximate
         self.options |= dict(size=size, k_neighbours=k_neighbours, approximate=approximate)
         self.gate = nn.Parameter(torch.zeros(n_heads))
 
     def extra_repr(self):
-        return (f'{super().extra_repr()}, size={self.size}, k_neighbours={self.k_neighbours}, '
-                f'approximate={self.approximate}')
+        own = f'size={self.size}, k_neighbours={self.k_neighbours}, approximate={self.approximate}'
+        return f'{super().extra_repr()}, {own}'
 
 # %% ../../nbs/10_attention/14_memory.ipynb #eee83865
 @patch
@@ -177,17 +192,21 @@ def look_up(self:MemorizingAttention,
     end = k.shape[2]-self.window
     outs = []
     r = end-n
+    scale = self.scale
+    if scale is not None: scale = scale.abs()
+    options = dict(k_neighbours=self.k_neighbours, approximate=self.approximate)
     for a in range(0, max(end, 1), W):
-        piece = q[:,:,max(a-r, 0):max(min(a+W-r, n), 0)]
-        outs.append(knn_attention(piece, store.k.to(q.dtype), store.v.to(q.dtype),
-                                  k_neighbours=self.k_neighbours, approximate=self.approximate,
-                                  mask=store.real,
-                                  empty=self.empty, scale=None if self.scale is None
-                                  else self.scale.abs()))
+        last = min(a+W-r, n)
+        piece = q[:,:,max(a-r, 0):max(last, 0)]
+        keys = store.k.to(q.dtype)
+        values = store.v.to(q.dtype)
+        out = knn_attention(piece, keys, values, mask=store.real, empty=self.empty, scale=scale,
+                            **options)
+        outs.append(out)
         block = slice(a+W, a+2*W)
         if a+W<=end:
-            store = write_store(store, k[:,:,block], v[:,:,block],
-                                None if real is None else real[:,block])
+            there = None if real is None else real[:,block]
+            store = write_store(store, k[:,:,block], v[:,:,block], there)
     return torch.cat(outs, 2),store
 
 # %% ../../nbs/10_attention/14_memory.ipynb #7c5e044c
@@ -199,15 +218,18 @@ def attend(self:MemorizingAttention, q, k, v, state, mask):
     state = self.begin(k, v) if state is None else state
     near,k,v,real = self.attend_blocks(q, k, v, state, mask)
     far,store = self.look_up(plain, k, v, real, state.store)
-    return torch.lerp(near, far, self.gate.sigmoid().to(near.dtype).view(-1,1,
-            1)),MemoryState(*keep_blocks(k, v, real, self.window), store)
+    gate = self.gate.sigmoid().to(near.dtype)
+    out = torch.lerp(near, far, gate.view(-1, 1, 1))
+    kept = keep_blocks(k, v, real, self.window)
+    return out,MemoryState(*kept, store)
 
 @patch
 def begin(self:MemorizingAttention, k, v):
     "The state before the first position"
     past = self.nothing(k, v, self.window)
-    return MemoryState(past.k, past.v, None if self.empty=='zeros' else past.real,
-                       empty_store(k, v, self.size))
+    real = None if self.empty=='zeros' else past.real
+    store = empty_store(k, v, self.size)
+    return MemoryState(past.k, past.v, real, store)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #eb1c1b78
 @patch
@@ -216,8 +238,9 @@ def check(self:MemorizingAttention, x, state, context):
     AttentionLayer.check(self, x, state, context)
     if state is None: return
     expected = x.shape[0],self.n_heads,self.size,self.d_head
-    if tuple(state.store.k.shape)!=expected:
-        raise ValueError(f'the state has a store of shape {tuple(state.store.k.shape)}: expected '
+    shape = tuple(state.store.k.shape)
+    if shape!=expected:
+        raise ValueError(f'the state has a store of shape {shape}: expected '
                          f'{expected}; start without a state, or select rows of it')
     check_block_keys(state, self.window, (x.shape[0],self.n_heads,self.d_head))
 
@@ -228,7 +251,9 @@ def restart(self:MemorizingAttention,
 ):
     "The state in which some rows of the batch have seen nothing, and find nothing"
     if state is None: return None
-    check_rows(rows, len(state.k)); check_block_end(state, self.window)
+    check_rows(rows, len(state.k))
+    check_block_end(state, self.window)
     new = self.begin(state.k, state.v)
-    return replace_rows(state._replace(store=None), new._replace(store=None),
-                        rows)._replace(store=replace_rows(state.store, new.store, rows))
+    store = replace_rows(state.store, new.store, rows)
+    window = replace_rows(state._replace(store=None), new._replace(store=None), rows)
+    return window._replace(store=store)

@@ -25,8 +25,10 @@ def sample_size(
     factor:int=5, # Sampling factor c
 )->int: # At least 1 and at most n
     "c⌈ln n⌉: how many of n positions to sample, or to pick (Zhou et al. 2021, section 3)"
-    return min(check_int('positions', n),
-               max(1, check_int('factor', factor)*math.ceil(math.log(n))))
+    check_int('positions', n)
+    check_int('factor', factor)
+    logarithm = math.ceil(math.log(n))
+    return min(n, max(1, factor*logarithm))
 
 def draw_sample(
     n:int, # Number of queries
@@ -37,8 +39,11 @@ def draw_sample(
     device=None, # Where the result is wanted
 )->Tensor: # Numbers of keys, (n, U)
     "Draw the keys that measure each query, with replacement"
-    return torch.randint(m, (n,sample_size(m, factor)), generator=generator,
-                         device=device if generator is None else generator.device).to(device)
+    U = sample_size(m, factor)
+    drawn_on = device
+    if generator is not None: drawn_on = generator.device
+    sample = torch.randint(m, (n,U), generator=generator, device=drawn_on)
+    return sample.to(device)
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #bd67c8ea
 @torch.no_grad()
@@ -50,10 +55,13 @@ def sparsity(
     "How far each query is from a flat row (Zhou et al. 2021, equation 4)"
     m = k.shape[2]
     if sample is not None and m>sample.shape[1]*q.shape[-1]:
-        s = (k[:,:,sample] @ q.unsqueeze(-1)).squeeze(-1)
+        s = k[:,:,sample] @ q.unsqueeze(-1)
+        s = s.squeeze(-1)
     else:
         s = q @ k.transpose(-1,-2)
-        if sample is not None: s = s.gather(-1, sample.expand(*s.shape[:2],-1,-1))
+        if sample is not None:
+            index = sample.expand(*s.shape[:2], -1, -1)
+            s = s.gather(-1, index)
     s = s.to(torch.promote_types(s.dtype, torch.float32))
     return s.amax(-1) - s.sum(-1)/m
 
@@ -67,12 +75,13 @@ def choose_queries(
     generator:torch.Generator=None, # Source of the sample; None for PyTorch's own
 )->Tensor: # Numbers of the picked queries, (b, h, u), in no order
     "The u queries with the largest measure over a sample of keys"
-    n,m = q.shape[2],k.shape[2]
+    n = q.shape[2]
+    m = k.shape[2]
     if sample is None: sample = draw_sample(n, m, factor, generator, q.device)
     elif sample.ndim!=2 or len(sample)!=n or not sample.shape[1]:
         raise ValueError(f'sample has shape {tuple(sample.shape)}: expected ({n}, sampled keys)')
-    return discrete_choice(lambda: sparsity(q, k, sample).topk(sample_size(n, factor),
-                                                               sorted=False).indices)
+    u = sample_size(n, factor)
+    return discrete_choice(lambda: sparsity(q, k, sample).topk(u, sorted=False).indices)
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #d49734af
 def attend_chosen(
@@ -86,19 +95,23 @@ def attend_chosen(
 )->Tensor: # (b, h, n, dv)
     """Softmax attention for some queries; the mean of all values, or if causal the sum of those so
     far, for the others"""
-    n,m = q.shape[2],k.shape[2]
+    n = q.shape[2]
+    m = k.shape[2]
     if causal and n!=m:
         raise ValueError(f'causal attention of {n} queries over {m} keys: a lazy query gets the '
                          'sum of the values up to its own place, so there must be as many keys as '
                          'queries')
     rows = index.unsqueeze(-1)
     seen = torch.arange(m, device=q.device)<=rows if causal else None
-    attended = sdpa(q.gather(2, rows.expand(-1, -1, -1, q.shape[-1])), k, v, attn_mask=seen,
-                    scale=scale)
+    chosen = q.gather(2, rows.expand(-1, -1, -1, q.shape[-1]))
+    attended = sdpa(chosen, k, v, attn_mask=seen, scale=scale)
     wide = torch.promote_types(v.dtype, torch.float32)
     if causal: lazy = v.cumsum(2, dtype=wide)
-    else: lazy = v.mean(2, keepdim=True, dtype=wide).expand(-1, -1, n, -1)
-    return lazy.to(v.dtype).scatter(2, rows.expand_as(attended), attended.to(v.dtype))
+    else:
+        lazy = v.mean(2, keepdim=True, dtype=wide)
+        lazy = lazy.expand(-1, -1, n, -1)
+    lazy = lazy.to(v.dtype)
+    return lazy.scatter(2, rows.expand_as(attended), attended.to(v.dtype))
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #785333a0
 def probsparse_attention(
@@ -167,13 +180,15 @@ class ProbSparseAttention(QKVAttention):
         self.rem_rows = check_choice('rem_rows', rem_rows, ('selected','all'))
         self.options = dict(factor=factor, seed=seed, heads=heads, rem_rows=rem_rows, gate=gate,
                             share_pairs=share_pairs, init_mu=init_mu, truncate=truncate)
-        self.rem,self.mu = None,None
+        self.rem = None
+        self.mu = None
         if heads is not None:
             self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu, truncate)
 
     def extra_repr(self):
-        return f'{super().extra_repr()}, factor={self.factor}' + (f', rem_rows={self.rem_rows}'
-                                                                  if self.rem is not None else '')
+        own = f'factor={self.factor}'
+        if self.rem is not None: own = f'{own}, rem_rows={self.rem_rows}'
+        return f'{super().extra_repr()}, {own}'
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #02d8efea
 @patch
@@ -182,7 +197,8 @@ def current_sample(self:ProbSparseAttention, n, device)->Tensor: # (n, U)
     if self.training: return draw_sample(n, n, self.factor, None, device)
     if self.drawn is not None and len(self.drawn)==n and self.drawn.device==device:
         return self.drawn
-    generator = torch.Generator().manual_seed(self.seed+_SEEDS*self.config['depth'])
+    seed = self.seed+_SEEDS*self.config['depth']
+    generator = torch.Generator().manual_seed(seed)
     sample = draw_sample(n, n, self.factor, generator, device)
     if not torch.compiler.is_compiling(): self.drawn = sample
     return sample
@@ -198,10 +214,15 @@ def attend(self:ProbSparseAttention, q, k, v, state, mask):
         raise ValueError('probsparse attention takes no mask: the number of queries that attend '
                          'follows from the length, which all rows share; give it rows of one '
                          'length')
-    index = choose_queries(q, k, factor=self.factor,
-                           sample=self.current_sample(q.shape[2], q.device))
+    b,_,n,_ = q.shape
+    sample = self.current_sample(n, q.device)
+    index = choose_queries(q, k, factor=self.factor, sample=sample)
     out = attend_chosen(q, k, v, index, causal=self.causal)
     if self.rem is not None:
-        recurrent,_ = self.rem(v[:,:len(self.rem.heads)], causal=self.causal)
-        out = blend_rows(out, recurrent, self.mu, index if self.rem_rows=='selected' else None)
-    return out,ReadOnce(index.new_full((q.shape[0],), q.shape[2])) if self.causal else None
+        r = len(self.rem.heads)
+        recurrent,_ = self.rem(v[:,:r], causal=self.causal)
+        rows = index if self.rem_rows=='selected' else None
+        out = blend_rows(out, recurrent, self.mu, rows)
+    if not self.causal: return out,None
+    lengths = index.new_full((b,), n)
+    return out,ReadOnce(lengths)

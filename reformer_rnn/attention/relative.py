@@ -29,8 +29,10 @@ def rel_shift(
 )->Tensor: # (..., n, m), a view where x is contiguous: row i moved n-1-i places to the left
     """Bring scores by distance into the columns of their keys; what ends up above the causal
     diagonal is garbage"""
-    n,m = x.shape[-2],x.shape[-1]-1
-    return x.flatten(-2)[...,n:].unflatten(-1, (n,m))
+    n = x.shape[-2]
+    m = x.shape[-1]-1
+    flat = x.flatten(-2)
+    return flat[...,n:].unflatten(-1, (n,m))
 
 # %% ../../nbs/10_attention/09_relative.ipynb #e98201ac
 def position_scores(
@@ -38,8 +40,11 @@ def position_scores(
     r:Tensor, # Projected codes of the distances 0, ..., m-1, (h, m, d)
 )->Tensor: # (b, h, n, m); entries above the causal diagonal are garbage
     "Products of query i with the code of its distance to key j"
-    if q.shape[2]==1: return (q @ r.transpose(-1,-2)).flip(-1) # nothing to shift
-    return rel_shift(q @ F.pad(r.flip(1), (0,0,1,0)).transpose(-1,-2))
+    if q.shape[2]==1:
+        s = q @ r.transpose(-1,-2)
+        return s.flip(-1) # nothing to shift
+    codes = F.pad(r.flip(1), (0,0,1,0))
+    return rel_shift(q @ codes.transpose(-1,-2))
 
 # %% ../../nbs/10_attention/09_relative.ipynb #17968681
 def _check_relative(q, k, r, u, w):
@@ -48,13 +53,15 @@ def _check_relative(q, k, r, u, w):
     if q.shape[2]>m:
         raise ValueError(f'{q.shape[2]} queries over {m} keys: the queries are the last of the '
                          'keys\' positions, so there must be at least as many keys')
-    if tuple(r.shape)!=(h,m,d):
-        raise ValueError(f'r has shape {tuple(r.shape)}: expected {(h,m,d)}, a row for each of '
-                         f'the distances 0 to {m-1}, memory and state included')
-    for name,o in (('u',u),('w',w)):
-        if tuple(o.shape)!=(h,d):
-            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected {(h,d)}, one vector '
-                             'for each head')
+    shape = tuple(r.shape)
+    if shape!=(h,m,d):
+        raise ValueError(f'r has shape {shape}: expected {(h,m,d)}, a row for each of the '
+                         f'distances 0 to {m-1}, memory and state included')
+    for name,x in (('u',u),('w',w)):
+        shape = tuple(x.shape)
+        if shape!=(h,d):
+            raise ValueError(f'{name} has shape {shape}: expected {(h,d)}, one vector for each '
+                             'head')
 
 # %% ../../nbs/10_attention/09_relative.ipynb #c0051fb9
 def relative_attention(
@@ -78,23 +85,29 @@ def relative_attention(
     check_qkv(q, k, v)
     if mask is not None: q,k,v = hide_all(q, k, v, mask, True)
     state,mask = causal_memory(state, k, v, mask)
-    k,v = state.k,state.v
+    k = state.k
+    v = state.v
     _check_relative(q, k, r, u, w)
-    scale = q.shape[-1]**-.5 if scale is None else scale
-    allowed = _near_pairs(q, k, allowed_pairs(q, k, True, mask), window)
-    bias = position_scores((q+w[:,None])*scale, r)
+    if scale is None: scale = q.shape[-1]**-.5
+    allowed = allowed_pairs(q, k, True, mask)
+    allowed = _near_pairs(q, k, allowed, window)
+    asked = (q+w[:,None])*scale
+    bias = position_scores(asked, r)
     # what is hidden is replaced: to add -inf to another row's NaN would leave it NaN
     if allowed is not None: bias = torch.where(allowed, bias, -torch.inf)
-    return sdpa(q+u[:,None], k, v, attn_mask=bias, scale=scale),state
+    out = sdpa(q+u[:,None], k, v, attn_mask=bias, scale=scale)
+    return out,state
 
 # %% ../../nbs/10_attention/09_relative.ipynb #71cf93c7
 def _near_pairs(q, k, allowed, window):
     "Leave of the allowed pairs those at distances below `window`"
     if window is None: return allowed
     check_int('window', window)
-    if not open_size(k.shape[2]) and window>=k.shape[2]: return allowed
-    n,m = q.shape[2],k.shape[2]
-    near = torch.ones(n, m, dtype=torch.bool, device=q.device).triu(m-n-window+1)
+    n = q.shape[2]
+    m = k.shape[2]
+    if not open_size(m) and window>=m: return allowed
+    near = torch.ones(n, m, dtype=torch.bool, device=q.device)
+    near = near.triu(m-n-window+1)
     return near if allowed is None else allowed&near
 
 # %% ../../nbs/10_attention/09_relative.ipynb #83d60371
@@ -110,9 +123,12 @@ def distance_codes(
     dtype = dtype or torch.get_default_dtype()
     # half precision cannot count to 3000
     exact = dict(dtype=torch.promote_types(dtype, torch.float32), device=device)
-    omega = torch.exp(-math.log(10000)*torch.arange(0, d_model, 2, **exact)/d_model)
-    angle = torch.arange(n, **exact)[:,None]*omega
-    return torch.cat([angle.sin(),angle.cos()], -1).to(dtype)
+    even = torch.arange(0, d_model, 2, **exact)
+    omega = torch.exp(-math.log(10000)*even/d_model)
+    distance = torch.arange(n, **exact)
+    angle = distance[:,None]*omega
+    codes = torch.cat([angle.sin(),angle.cos()], -1)
+    return codes.to(dtype)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #fbda5d17
 class RelativeState(NamedTuple):
@@ -126,15 +142,21 @@ def _extend_memory(
     mask:Tensor=None, # Key mask of the new inputs, (b, n)
 )->RelativeState: # The old inputs followed by the new ones
     "Append inputs and their mask to a memory"
-    if mask is not None and (mask.dtype!=torch.bool or mask.shape!=x.shape[:2]):
+    expected = x.shape[:2]
+    if mask is not None and (mask.dtype!=torch.bool or mask.shape!=expected):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
-                         f'key mask of the new positions, torch.bool of shape {tuple(x.shape[:2])}')
+                         f'key mask of the new positions, torch.bool of shape {tuple(expected)}')
     if state is None: return RelativeState(x[:], mask) # a tensor of its own on the same memory
     state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
-        real = lambda o,like: like.new_ones(like.shape[:2], dtype=torch.bool) if o is None else o
-        mask = append_positions(real(state.mask, state.x), real(mask, x), 1)
+        old = _all_real(state.mask, state.x)
+        mask = append_positions(old, _all_real(mask, x), 1)
     return RelativeState(append_positions(state.x, x, 1), mask)
+
+def _all_real(mask, x):
+    "Which positions are real; all of them if there is no mask"
+    if mask is not None: return mask
+    return x.new_ones(x.shape[:2], dtype=torch.bool)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #87c84d2e
 @register_attention('relative')
@@ -186,7 +208,8 @@ def codes(self:RelativeAttention,
     like:Tensor, # Any tensor of the type and on the device wanted
 )->Tensor: # r, (h, m, d)
     "Projected codes of the distances 0, ..., m-1"
-    mark = None if self.dropout.p and self.training else self.mark(self.to_r.weight)
+    mark = None
+    if not (self.dropout.p and self.training): mark = self.mark(self.to_r.weight)
     if mark is None: return self.new_codes(m, like)
     known,dtype,r = _codes.get(self.to_r.weight, (None,None,None))
     if mark.condition!=known or dtype!=like.dtype or r.shape[1]<m:
@@ -200,17 +223,23 @@ def new_codes(self:RelativeAttention, m, like):
     "The same, computed"
     n = m
     if self.clamp_len is not None:
-        n = self.clamp_len+1 if open_size(m) else min(m, self.clamp_len+1)
+        n = self.clamp_len+1
+        if not open_size(m): n = min(m, n)
     R = distance_codes(n, self.d_model, like.dtype, like.device)
-    r = split_heads(self.to_r(self.dropout(R))[None], self.n_heads)[0]
-    return r if n is m else r[:,torch.arange(m, device=like.device).clamp(max=n-1)]
+    r = self.to_r(self.dropout(R))[None]
+    r = split_heads(r, self.n_heads)[0]
+    if n is m: return r
+    distance = torch.arange(m, device=like.device)
+    return r[:,distance.clamp(max=n-1)]
 
 @patch
 def mix(self:RelativeAttention, q, k, v, mask):
     """What the n queries get from the m keys and values of memory and present, which are zero where
     a key mask hides them"""
-    return relative_attention(q, k, v, self.codes(k.shape[2], q), self.u, self.w, mask=mask,
-                              window=self.mem_len if self.same_length else None)[0]
+    r = self.codes(k.shape[2], q)
+    window = self.mem_len if self.same_length else None
+    out,_ = relative_attention(q, k, v, r, self.u, self.w, mask=mask, window=window)
+    return out
 
 # %% ../../nbs/10_attention/09_relative.ipynb #7479f713
 @patch
@@ -248,21 +277,27 @@ def memory_mark(self:RelativeAttention):
 def project_memory(self:RelativeAttention, state, seen, n):
     "Keys and values of all that is seen, of which the last n positions are new"
     mark = self.memory_mark()
-    known,mask,*old = (None,None) if state is None else _projected.get(state.x, (None,None))
+    known = mask = None
+    old = []
+    if state is not None: known,mask,*old = _projected.get(state.x, (None,None))
     # biases make something of zeros
-    def project(x, mask): return [hide_padding(o, mask) for o in self.keys_values(x)]
+    def project(x, mask): return [hide_padding(y, mask) for y in self.keys_values(x)]
     if mark is None or not mark.same(known) or mask is not state.mask:
         return project(seen.x, seen.mask)
     p = seen.x.shape[1]-n
-    new = project(seen.x[:,p:], None if seen.mask is None else seen.mask[:,p:])
-    return [append_positions(a, o.to(a.dtype), 2) for a,o in zip(old, new)]
+    real = seen.mask
+    if real is not None: real = real[:,p:]
+    new = project(seen.x[:,p:], real)
+    return [append_positions(a, b.to(a.dtype), 2) for a,b in zip(old, new)]
 
 @patch
 def keep_projected(self:RelativeAttention, state, k, v):
     "Keep keys and values of a memory for the next call"
     mark = self.memory_mark()
     if mark is None or not self.mem_len: return
-    _projected[state.x] = mark,state.mask,*(last_positions(o, self.mem_len, 2) for o in (k,v))
+    k = last_positions(k, self.mem_len, 2)
+    v = last_positions(v, self.mem_len, 2)
+    _projected[state.x] = mark,state.mask,k,v
 
 # %% ../../nbs/10_attention/09_relative.ipynb #7998d671
 @patch
@@ -307,6 +342,8 @@ class RSARelativeAttention(RelativeAttention):
     def mix(self, q, k, v, mask):
         "Relative attention and matrices, blended"
         mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-        recurrent,_ = self.rem(v[:,:len(self.rem.heads)], queries=q.shape[2])
-        return blend(super().mix(q, k, v, None if mask is None else mask[:,0,0]), recurrent,
-                     self.mu)
+        r = len(self.rem.heads)
+        recurrent,_ = self.rem(v[:,:r], queries=q.shape[2])
+        if mask is not None: mask = mask[:,0,0]
+        attended = super().mix(q, k, v, mask)
+        return blend(attended, recurrent, self.mu)

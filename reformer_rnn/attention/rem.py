@@ -41,41 +41,56 @@ def rem_matrix(
     _check_kind(check_choice('kind', kind, rem_kinds), theta)
     dtype,device = _type_of(decay, theta)
     decay,theta = _check_numbers(decay, theta, dtype, device)
-    decay,theta = (o[:,None,None] if o.ndim else o for o in (decay,theta))
+    if decay.ndim: decay = decay[:,None,None]
+    if theta.ndim: theta = theta[:,None,None]
     lag = _rem_lags(n, m).to(decay.device)
     if not causal: lag = lag.abs()
-    seen = (lag>0) & (lag%check_int('dilation', dilation)==0)
+    check_int('dilation', dilation)
+    seen = (lag>0) & (lag%dilation==0)
     if truncate is not None: seen = seen & (lag<=check_int('truncate', truncate))
-    steps = (lag//dilation).clamp(min=1).to(decay.dtype) # whole numbers wherever it matters
+    steps = (lag//dilation).clamp(min=1)
+    steps = steps.to(decay.dtype) # whole numbers wherever it matters
     p = decay**steps
-    if kind!='regular': p = p*getattr(torch, kind)(steps*theta)
+    if kind!='regular':
+        wave = getattr(torch, kind)
+        p = p*wave(steps*theta)
     return torch.where(seen, p, 0.)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #be6d8704
 def _check_kind(kind, theta):
     "Refuse an unknown kind of REM, or a cyclical one without an angle"
-    for o in (kind if isinstance(kind, (list,tuple)) else [kind]):
-        check_choice('kind', o, rem_kinds)
-    if theta is None and kind!='regular' and any(o!='regular' for o in kind):
+    names = kind if isinstance(kind, (list,tuple)) else [kind]
+    for name in names: check_choice('kind', name, rem_kinds)
+    cyclical = any(name!='regular' for name in names)
+    if theta is None and cyclical:
         raise ValueError(f'kind={kind!r} needs theta, the angle of each step in radians')
 
 def _type_of(*numbers): # `(dtype, device)`
     "The widest floating point type among tensors, at least float32, and where they are"
-    tensors = [o for o in numbers if isinstance(o, Tensor)]
-    dtypes = [o.dtype for o in tensors if o.is_floating_point()] or [torch.get_default_dtype()]
-    return reduce(torch.promote_types, dtypes, torch.float32),tensors[0].device if tensors else None
+    tensors = [x for x in numbers if isinstance(x, Tensor)]
+    dtypes = [x.dtype for x in tensors if x.is_floating_point()]
+    if not dtypes: dtypes = [torch.get_default_dtype()]
+    dtype = reduce(torch.promote_types, dtypes, torch.float32)
+    device = tensors[0].device if tensors else None
+    return dtype,device
 
 # %% ../../nbs/10_attention/07_rem.ipynb #f7fe41b7
 # `(decay, theta)`, each a tensor () or (h,)
 def _check_numbers(decay, theta, dtype, device, h=None):
     "Refuse decays and angles that are none, or not as many as there are heads"
-    decay,theta = (torch.as_tensor(0. if o is None else o, dtype=dtype, device=device)
-                   for o in (decay,theta))
-    if h is None: h = len(decay) if decay.ndim==1 else len(theta) if theta.ndim==1 else 1
-    for name,o in (('decay',decay),('theta',theta)):
-        if o.shape not in ((),(h,)):
-            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected a number, or one per '
-                             f'head, {(h,)}')
+    if decay is None: decay = 0.
+    if theta is None: theta = 0.
+    decay = torch.as_tensor(decay, dtype=dtype, device=device)
+    theta = torch.as_tensor(theta, dtype=dtype, device=device)
+    if h is None:
+        h = 1
+        if theta.ndim==1: h = len(theta)
+        if decay.ndim==1: h = len(decay)
+    for name,x in (('decay',decay),('theta',theta)):
+        shape = tuple(x.shape)
+        if shape not in ((),(h,)):
+            raise ValueError(f'{name} has shape {shape}: expected a number, or one per head, '
+                             f'{(h,)}')
     if not values_known(decay, theta): return decay,theta
     if not (decay.abs()<=1).all():
         raise ValueError(f'decay={decay.tolist()}: expected numbers from -1 to 1, such as '
@@ -88,7 +103,8 @@ def _check_numbers(decay, theta, dtype, device, h=None):
 def _rem_lags(n, m=None)->Tensor: # Integers (..., n, m)
     "Times of the queries minus times of the keys; arguments as in `rem_matrix`"
     if m is None: m = n
-    keys = _times('m' if m is not n else 'n', m)
+    name = 'm' if m is not n else 'n'
+    keys = _times(name, m)
     if keys.ndim!=1:
         raise ValueError(f'the keys have times of shape {tuple(keys.shape)}: expected (m,); where '
                          'the queries have times (..., n), give those of the keys as m')
@@ -97,14 +113,16 @@ def _rem_lags(n, m=None)->Tensor: # Integers (..., n, m)
     if check_int('n', n, minimum=0)>m:
         raise ValueError(f'{n} queries over {m} keys: the queries are the last of the '
                          'keys\' positions; for others give their times')
-    return keys[m-n:].unsqueeze(-1)-keys
+    queries = keys[m-n:]
+    return queries.unsqueeze(-1)-keys
 
 def _times(name, o)->Tensor:
     "Times, or those of so many positions"
     if not isinstance(o, Tensor): return torch.arange(check_int(name, o, minimum=0))
     if o.ndim==0 or o.dtype==torch.bool or o.is_floating_point():
-        raise ValueError(f'{name} has shape {tuple(o.shape)} and dtype {o.dtype}: expected '
-                         'integers, a time for each position')
+        shape = tuple(o.shape)
+        raise ValueError(f'{name} has shape {shape} and dtype {o.dtype}: expected integers, a time '
+                         'for each position')
     return o
 
 # %% ../../nbs/10_attention/07_rem.ipynb #d9762d8c
@@ -114,18 +132,24 @@ def _complex_product(
 )->Tensor:
     "Product of complex numbers that are kept as pairs of real ones"
     if a.shape[-1]==1: return a*b
-    (x,y),(u,v) = a.unbind(-1),b.unbind(-1)
-    return torch.stack([x*u-y*v,x*v+y*u], -1)
+    x,y = a.unbind(-1)
+    u,v = b.unbind(-1)
+    real = x*u-y*v
+    imaginary = x*v+y*u
+    return torch.stack([real,imaginary], -1)
 
 def _complex_powers(
     rho:Tensor, # (h, 2) or (h, 1)
     k:int, # Largest exponent
 )->Tensor: # (h, k+1, 2 or 1): exponents 0, 1, ..., k
     "Powers by multiplication: from those below 2^j those below 2^(j+1)"
-    one = torch.zeros_like(rho); one[...,0] = 1
-    powers,step = one.unsqueeze(1),rho.unsqueeze(1)
+    one = torch.zeros_like(rho)
+    one[...,0] = 1
+    powers = one.unsqueeze(1)
+    step = rho.unsqueeze(1)
     while powers.shape[1]<=k:
-        powers = torch.cat([powers,_complex_product(powers, step)], 1)
+        higher = _complex_product(powers, step)
+        powers = torch.cat([powers,higher], 1)
         step = _complex_product(step, step)
     return powers[:,:k+1]
 
@@ -136,8 +160,11 @@ def _corner(
 )->Tensor: # (h, C, C), zero on the diagonal
     "The matrix with entries f(i-j)"
     past = f[:,1:].flip(1)
-    later = torch.zeros_like(past) if causal else f[:,1:]
-    return toeplitz(torch.cat([past,torch.zeros_like(f[:,:1]),later], 1), f.shape[1])
+    later = f[:,1:]
+    if causal: later = torch.zeros_like(past)
+    zero = torch.zeros_like(f[:,:1])
+    weights = torch.cat([past,zero,later], 1)
+    return toeplitz(weights, f.shape[1])
 
 def _as_matrix(
     rho:Tensor, # (h, 2) or (h, 1)
@@ -145,7 +172,9 @@ def _as_matrix(
     "The real matrix that multiplies by a complex number"
     if rho.shape[-1]==1: return rho.unsqueeze(-1)
     x,y = rho.unbind(-1)
-    return torch.stack([torch.stack([x,-y], -1),torch.stack([y,x], -1)], -2)
+    first = torch.stack([x,-y], -1)
+    second = torch.stack([y,x], -1)
+    return torch.stack([first,second], -2)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #300cdedd
 def _chunk_states(
@@ -154,12 +183,15 @@ def _chunk_states(
     z:Tensor, # State before the first chunk, (h, s, b, x)
 )->Tensor: # States before all chunks, shaped like `e`
     "Solve z[k+1] = A z[k] + e[k]"
-    states = torch.cat([z.unsqueeze(3),e[:,:,:,:-1]], 3)
+    first = z.unsqueeze(3)
+    states = torch.cat([first,e[:,:,:,:-1]], 3)
     k = 1
     while k<e.shape[3]:
         early = states[:,:,:,:-k]
-        states = torch.cat([states[:,:,:,:k],
-                            states[:,:,:,k:]+(A @ early.flatten(2)).view_as(early)], 3)
+        first = states[:,:,:,:k]
+        rest = states[:,:,:,k:]
+        rest = rest+(A @ early.flatten(2)).view_as(early)
+        states = torch.cat([first,rest], 3)
         A = A @ A
         k = 2*k
     return states
@@ -180,35 +212,45 @@ def _mix_chunks(
     C = min(C, -(-n//d))
     chunks = -(-n//(C*d))
     pad = chunks*C*d-n # an empty batch has no -1 in its shapes
-    x = (F.pad(v, (0,0,0,pad)) if pad else v).unflatten(2, (chunks,C,d))
-    x = x.permute(1,3,0,2,4,5).reshape(h, C, b*chunks*d*w)
+    x = v
+    if pad: x = F.pad(v, (0,0,0,pad))
+    x = x.unflatten(2, (chunks,C,d)).permute(1,3,0,2,4,5)
+    x = x.reshape(h, C, b*chunks*d*w)
     powers = _complex_powers(rho, C)
     # from the state to the outputs
-    R = _complex_product(_conjugate(powers), readout.unsqueeze(1))[:,:C].to(x.dtype)
+    R = _complex_product(_conjugate(powers), readout.unsqueeze(1))
+    R = R[:,:C].to(x.dtype)
     powers = powers.to(x.dtype)
     E = powers[:,1:].flip(1).transpose(1,2) # from the values to the state
-    product = torch.cat([_corner(R[...,0], causal),E] + ([] if causal else [E.flip(-1)]), 1) @ x
-    local,*added = product.split([C] + [rho.shape[-1]]*(1 if causal else 2), 1)
-    added = [o.unflatten(2, (b,chunks,d*w)) for o in added]
+    blocks = [_corner(R[...,0], causal),E]
+    if not causal: blocks.append(E.flip(-1))
+    product = torch.cat(blocks, 1) @ x
+    sizes = [C] + [rho.shape[-1]]*(len(blocks)-1)
+    local,*added = product.split(sizes, 1)
+    added = [e.unflatten(2, (b,chunks,d*w)) for e in added]
     A = _as_matrix(powers[:,C])
     z = z.permute(1,2,0,3,4).flatten(3)
     states = _chunk_states(added[0], A, z)
     if not causal:
         R = torch.cat([R,R.flip(1)], 2)
         states = torch.cat([states,_chunk_states(added[1].flip(3), A, z).flip(3)], 1)
-    out = torch.baddbmm(local, R, states.flatten(2)).view(h, C, b, chunks, d, w)
-    out = out.permute(2,3,1,4,0,5).reshape(b, chunks*C*d, h, w)[:,:n].transpose(1,2)
+    out = torch.baddbmm(local, R, states.flatten(2))
+    out = out.view(h, C, b, chunks, d, w).permute(2,3,1,4,0,5)
+    out = out.reshape(b, chunks*C*d, h, w)
+    out = out[:,:n].transpose(1,2)
     if not causal: return out,None
-    end = x.view(h, C, b, chunks, d, w)[:,:,:,-1]
+    last = x.view(h, C, b, chunks, d, w)[:,:,:,-1]
     start = states[:,:,:,-1].unflatten(-1, (d,w))
-    return out,_last_state(end, start, powers, n-(chunks-1)*C*d)
+    left = n-(chunks-1)*C*d
+    return out,_last_state(last, start, powers, left)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #fcbeabd7
 def _conjugate(
     rho:Tensor, # (..., 2) or (..., 1)
 )->Tensor: # Same shape
     "Change the sign of the imaginary part"
-    return rho if rho.shape[-1]==1 else torch.stack([rho[...,0],-rho[...,1]], -1)
+    if rho.shape[-1]==1: return rho
+    return torch.stack([rho[...,0],-rho[...,1]], -1)
 
 def _last_state(
     x:Tensor, # Values of the last chunk, (h, C, b, d, w), with zeros at the end
@@ -221,11 +263,14 @@ def _last_state(
         E = powers[:,1:i+1].flip(1).transpose(1,2)
         before = z[:,:,:,turns]
         kept = _as_matrix(powers[:,i]) @ before.flatten(2)
-        added = E @ x[:,:i,:,turns].flatten(2)
+        new = x[:,:i,:,turns]
+        added = E @ new.flatten(2)
         return (kept+added).view(before.shape)
     i,r = divmod(n, z.shape[3])
     found = after(i, slice(r, None))
-    if r: found = torch.cat([found,after(i+1, slice(r))], 3)
+    if r:
+        first = after(i+1, slice(r))
+        found = torch.cat([found,first], 3)
     return found.permute(2,0,1,3,4)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #bcf08d1c
@@ -236,11 +281,15 @@ def _rem_step(
     z:Tensor, # State, (b, h, s, d, w)
 ): # `(out, z)`
     "One step of the recurrence"
-    due,rest = z[:,:,:,:1],z[:,:,:,1:]
-    out = (due*readout[:,:,None,None].to(v.dtype)).sum(2)
+    due = z[:,:,:,:1]
+    rest = z[:,:,:,1:]
+    weights = readout[:,:,None,None].to(v.dtype)
+    out = (due*weights).sum(2)
     real,*imaginary = due.unbind(2)
-    turned = _complex_product(torch.stack([real+v,*imaginary], -1), rho[:,None,None].to(v.dtype))
-    return out,torch.cat([rest,turned.movedim(-1, 2)], 3)
+    held = torch.stack([real+v,*imaginary], -1)
+    factor = rho[:,None,None].to(v.dtype)
+    turned = _complex_product(held, factor).movedim(-1, 2)
+    return out,torch.cat([rest,turned], 3)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #8f6c7406
 def _mix_truncated(
@@ -254,26 +303,40 @@ def _mix_truncated(
 )->Tensor: # (b, h, n, w)
     "`_mix_chunks` without what is more than K steps away"
     if not causal:
-        return sum(turn(_mix_truncated(turn(v), rho, readout, d, C, True, K))
-                   for turn in (lambda o: o, lambda o: o.flip(2)))
+        past = _mix_truncated(v, rho, readout, d, C, True, K)
+        later = _mix_truncated(v.flip(2), rho, readout, d, C, True, K)
+        return past+later.flip(2)
     b,h,n,w = v.shape
     if K==0: return torch.zeros_like(v)
     blocks = -(-n//(K*d))
-    # (b*blocks, h, K*d, w)
-    own = F.pad(v, (0,0,0,blocks*K*d-n)).unflatten(2, (blocks,K*d)).transpose(1,2).flatten(0, 1)
+    pad = blocks*K*d-n
+    own = F.pad(v, (0,0,0,pad)).unflatten(2, (blocks,K*d))
+    own = own.transpose(1,2).flatten(0, 1) # (b*blocks, h, K*d, w)
     z = v.new_zeros(own.shape[0], *rho.shape, d, w)
     near = _mix_chunks(own, rho, readout, d, C, True, z)[0]
     out = near.view(b, blocks, h, K*d, w)
     if blocks>1:
-        powers = _complex_powers(rho, K)
-        R,E = (o.to(v.dtype)[:,:,None,None]
-               for o in (_complex_product(_conjugate(powers[:,:K]), readout.unsqueeze(1)).flip(1),
-                         powers[:,1:]))
-        # everything from the end of a block to its start
-        before = own.view(b, blocks, h, K, d, w)[:,:-1].flip(3)
-        far = sum(R[...,i]*(E[...,i]*before).cumsum(3) for i in range(rho.shape[1])).flip(3)
-        out = torch.cat([out[:,:1],out[:,1:]+far.flatten(3, 4)], 1)
+        far = _from_before(own.view(b, blocks, h, K, d, w), rho, readout)
+        out = torch.cat([out[:,:1],out[:,1:]+far], 1)
     return out.transpose(1,2).flatten(2, 3)[:,:,:n]
+
+# %% ../../nbs/10_attention/07_rem.ipynb #34c6da46
+def _from_before(
+    own:Tensor, # Values in blocks, (b, blocks, h, K, d, w)
+    rho:Tensor, # (h, s)
+    readout:Tensor, # (h, s)
+)->Tensor: # (b, blocks-1, h, K*d, w)
+    "What each block sees of the one before it"
+    K = own.shape[3]
+    powers = _complex_powers(rho, K)
+    R = _complex_product(_conjugate(powers[:,:K]), readout.unsqueeze(1)).flip(1)
+    E = powers[:,1:]
+    R,E = (x.to(own.dtype)[:,:,None,None] for x in (R,E))
+    # everything from the end of a block to its start
+    before = own[:,:-1].flip(3)
+    sums = ((E[...,i]*before).cumsum(3) for i in range(rho.shape[1]))
+    far = sum(R[...,i]*x for i,x in enumerate(sums))
+    return far.flip(3).flatten(3, 4)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #d33b9cdc
 def _mix_masked(
@@ -287,12 +350,17 @@ def _mix_masked(
     order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
     real = mask[:,None,:,None]
     def rows(x, index): # rows (b, any number) of positions
-        return x.gather(-2, index.view(len(x), *[1]*(x.ndim-3), index.shape[1],
-                                       1).expand(*x.shape[:-2], index.shape[1], x.shape[-1]))
-    together = F.pad(rows(v.masked_fill(~real, 0.), order), (0,0,0,d))
-    outs = torch.stack([mix(together, part) for part in torch.eye(s, device=v.device)], 2)
-    z = rows(outs, mask.sum(1, keepdim=True)+torch.arange(d, device=v.device))
-    return rows(outs, order.argsort(1)).masked_fill(~real.unsqueeze(2), 0.),z
+        index = index.view(len(x), *[1]*(x.ndim-3), index.shape[1], 1)
+        shape = *x.shape[:-2],index.shape[-2],x.shape[-1]
+        return x.gather(-2, index.expand(shape))
+    together = rows(v.masked_fill(~real, 0.), order)
+    together = F.pad(together, (0,0,0,d))
+    parts = torch.eye(s, device=v.device)
+    outs = torch.stack([mix(together, part) for part in parts], 2)
+    end = mask.sum(1, keepdim=True)
+    z = rows(outs, end+torch.arange(d, device=v.device))
+    outs = rows(outs, order.argsort(1))
+    return outs.masked_fill(~real.unsqueeze(2), 0.),z
 
 # %% ../../nbs/10_attention/07_rem.ipynb #4625027f
 def rem_mix(
@@ -316,14 +384,15 @@ def rem_mix(
 ):
     "`rem_matrix(kind, n, ...) @ v` in time linear in n"
     check_rem_input(v, dilation, causal, truncate, state, queries)
-    names = list(kind) if isinstance(kind, (list,tuple)) else [kind]*v.shape[1]
-    if len(names)!=v.shape[1]:
-        raise ValueError(f'kind lists {len(names)} heads, v has {v.shape[1]}')
+    if isinstance(kind, (list,tuple)): names = list(kind)
+    else: names = [kind]*v.shape[1]
+    h = len(names)
+    if h!=v.shape[1]:
+        raise ValueError(f'kind lists {h} heads, v has {v.shape[1]}')
     _check_kind(names, theta)
-    decay,theta = (o.expand(len(names))
-                   for o in _check_numbers(decay, theta, _exact(v.device), v.device, len(names)))
-    return mix_heads(v, *rem_eigenvalues(names, decay, theta), dilation, causal, truncate, mask,
-                     state, queries, chunk_size)
+    decay,theta = _check_numbers(decay, theta, _exact(v.device), v.device, h)
+    rho,readout = rem_eigenvalues(names, decay.expand(h), theta.expand(h))
+    return mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries, chunk_size)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #91199d4c
 def rem_eigenvalues(
@@ -332,14 +401,21 @@ def rem_eigenvalues(
     theta:Tensor, # (h,)
 ): # `(rho, readout)`, each (h, s): s is 1 if all heads are regular, else 2
     "Eigenvalues of all heads, and the part of the state that each returns"
-    decay,theta = (o.to(_exact(o.device)) for o in (decay,theta))
-    one,zero = decay.new_ones(()),decay.new_zeros(())
-    if all(o=='regular' for o in names): return decay.unsqueeze(-1),one.expand(len(names), 1)
-    theta = torch.stack([zero if o=='regular' else t for o,t in zip(names, theta.unbind())])
+    dtype = _exact(decay.device)
+    decay = decay.to(dtype)
+    theta = theta.to(dtype)
+    one = decay.new_ones(())
+    zero = decay.new_zeros(())
+    if all(name=='regular' for name in names):
+        return decay.unsqueeze(-1),one.expand(len(names), 1)
+    angles = zip(names, theta.unbind())
+    theta = torch.stack([zero if name=='regular' else t for name,t in angles])
     # made where it is needed: no list of numbers is copied there
-    readout = torch.stack([one if o=='sin' else zero for o in names])
-    rho = torch.stack([decay*theta.cos(),decay*theta.sin()], -1)
-    return rho,torch.stack([1-readout,readout], -1)
+    sine = torch.stack([one if name=='sin' else zero for name in names])
+    real = decay*theta.cos()
+    imaginary = decay*theta.sin()
+    rho = torch.stack([real,imaginary], -1)
+    return rho,torch.stack([1-sine,sine], -1)
 
 def _exact(device)->torch.dtype:
     "Type of eigenvalues: a rounded one is an error that grows with every power of it"
@@ -349,39 +425,43 @@ def _exact(device)->torch.dtype:
 def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries, chunk_size):
     "`rem_mix` from eigenvalues"
     C = check_int('chunk_size', chunk_size)
-    mask = check_mask(mask, (*v.shape[:3],v.shape[2]), key_only=True)
+    b,h,n,w = v.shape
+    mask = check_mask(mask, (b,h,n,n), key_only=True)
+    endless = causal and truncate is None # is there a state?
     with without_autocast(v):
         x = v.to(torch.promote_types(v.dtype, torch.float32))
-        z = _start_sums(state, (x.shape[0],*rho.shape,dilation,x.shape[-1]), x)
-        if x.shape[2]==0: return v,z if causal and truncate is None else None
+        z = _start_sums(state, (b,*rho.shape,dilation,w), x)
+        if n==0: return v,z if endless else None
         if truncate is not None:
-            mix = lambda o,r: (_mix_truncated(o, rho, r, dilation, C, causal,
-                                              min(truncate, x.shape[2])//dilation),None)
-        elif x.shape[2]==1 and causal and mask is None: mix = lambda o,r: _rem_step(o, rho, r, z)
-        else: mix = lambda o,r: _mix_chunks(o, rho, r, dilation, C, causal, z)
+            K = min(truncate, n)//dilation
+            mix = lambda x,r: (_mix_truncated(x, rho, r, dilation, C, causal, K),None)
+        elif n==1 and causal and mask is None: mix = lambda x,r: _rem_step(x, rho, r, z)
+        else: mix = lambda x,r: _mix_chunks(x, rho, r, dilation, C, causal, z)
         if mask is None: out,z = mix(x, readout)
         else:
-            outs,z = _mix_masked(x, mask[:,0,0], lambda o,
-                                 r: mix(o, r.expand_as(rho).to(rho.dtype))[0], rho.shape[-1],
-                                 dilation)
-            out = (outs*readout[:,:,None,None].to(x.dtype)).sum(2)
-    if queries is not None: out = out[:,:,v.shape[2]-queries:]
-    return out.to(v.dtype),z if causal and truncate is None else None
+            def mix_part(x, part): return mix(x, part.expand_as(rho).to(rho.dtype))[0]
+            outs,z = _mix_masked(x, mask[:,0,0], mix_part, rho.shape[-1], dilation)
+            weights = readout[:,:,None,None].to(x.dtype)
+            out = (outs*weights).sum(2)
+    if queries is not None: out = out[:,:,n-queries:]
+    return out.to(v.dtype),z if endless else None
 
 # %% ../../nbs/10_attention/07_rem.ipynb #c40aba55
 def _start_sums(state, shape, like):
     "The state, zeros by default; `ValueError` if it belongs to something else"
     if state is None: return like.new_zeros(shape)
-    if tuple(state.shape)!=shape:
-        raise ValueError(f'the state has shape {tuple(state.shape)}: expected {shape}, (batch, '
-                         'heads, parts of a number, dilation, width)')
+    given = tuple(state.shape)
+    if given!=shape:
+        raise ValueError(f'the state has shape {given}: expected {shape}, (batch, heads, parts of '
+                         'a number, dilation, width)')
     return state.to(like.dtype)
 
 def check_rem_input(v, dilation, causal, truncate, state, queries):
     "Refuse arguments of `rem_mix` that do not fit together"
     if v.ndim!=4 or not v.is_floating_point():
-        raise ValueError(f'v has shape {tuple(v.shape)} and dtype {v.dtype}: expected (batch, '
-                         'heads, positions, width), floating point')
+        shape = tuple(v.shape)
+        raise ValueError(f'v has shape {shape} and dtype {v.dtype}: expected (batch, heads, '
+                         'positions, width), floating point')
     check_int('dilation', dilation)
     if truncate is not None: check_int('truncate', truncate)
     if queries is not None: check_int('queries', queries, 0, v.shape[2])

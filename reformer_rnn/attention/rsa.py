@@ -31,16 +31,23 @@ def paper_heads(
     """The list of heads that Huang et al. (2023) write as k1 to k6; the i-th cosine and the i-th
     sine head are a pair"""
     if len(counts)!=6: raise ValueError(f'counts={counts!r}: expected six numbers, k1 to k6')
-    k = [check_int(f'k{i+1}', o, minimum=0) for i,o in enumerate(counts)]
-    if len(dilations)!=sum(k[3:]):
-        raise ValueError(f'{len(dilations)} dilations for k4+k5+k6={sum(k[3:])} dilated heads: '
+    k = [check_int(f'k{i+1}', count, minimum=0) for i,count in enumerate(counts)]
+    dilated = sum(k[3:])
+    if len(dilations)!=dilated:
+        raise ValueError(f'{len(dilations)} dilations for k4+k5+k6={dilated} dilated heads: '
                          'expected one per head')
-    plain = [(kind,1,(1,i) if kind!='regular' else None) for kind,
-             count in zip(rem_kinds, k) for i in range(count)]
+    plain = []
+    for kind,count in zip(rem_kinds, k):
+        for i in range(count): plain.append((kind,1,None if kind=='regular' else (1,i)))
     names = [(kind,i) for kind,count in zip(rem_kinds, k[3:]) for i in range(count)]
-    if interleaved: names = names[:k[3]]+sorted(names[k[3]:], key=lambda o: o[1])
-    return plain+[(kind,d,('dilated',i) if kind!='regular' else None) for (kind,i),
-                  d in zip(names, dilations)]
+    if interleaved:
+        cyclical = sorted(names[k[3]:], key=lambda name: name[1])
+        names = names[:k[3]]+cyclical
+    heads = []
+    for (kind,i),d in zip(names, dilations):
+        pair = None if kind=='regular' else ('dilated',i)
+        heads.append((kind,d,pair))
+    return plain+heads
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #41fd4ac4
 def default_heads(
@@ -49,8 +56,9 @@ def default_heads(
     """Matrices for half of the heads, but at least one: pairs of growing dilation, and one regular
     head if the half is odd"""
     r = max(1, check_int('n_heads', n_heads)//2)
-    return [('regular',1,None)]*(r%2) + [(kind,4**(i%4),i) for i in range(r//2)
-                                         for kind in ('cos','sin')]
+    regular = [('regular',1,None)]*(r%2)
+    pairs = [(kind,4**(i%4),i) for i in range(r//2) for kind in ('cos','sin')]
+    return regular+pairs
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a813edd0
 def _spread_values(
@@ -78,7 +86,8 @@ class REM(nn.Module):
         self.heads = _check_heads(heads)
         self.chunk_size = check_int('chunk_size', chunk_size)
         self.truncate = None if truncate is None else check_int('truncate', truncate)
-        regular,pairs = [],{}
+        regular = []
+        pairs = {}
         for i,(kind,_,pair) in enumerate(self.heads):
             if kind=='regular': regular.append(i)
             else: pairs.setdefault(pair if share_pairs else i, []).append(i)
@@ -86,19 +95,22 @@ class REM(nn.Module):
         # γ = σ(ν)
         if pairs:
             self.nu = nn.Parameter(_spread_values(len(pairs)))
-            self.theta = nn.Parameter(torch.full((len(pairs),), torch.pi/4))
-        owner = {i: j for j,o in enumerate([[i] for i in regular]+list(pairs.values())) for i in o}
+            angles = torch.full((len(pairs),), torch.pi/4)
+            self.theta = nn.Parameter(angles)
         # which of these numbers, one after the other, each head has
+        numbers = [[i] for i in regular]+list(pairs.values())
+        owner = {i: j for j,heads in enumerate(numbers) for i in heads}
         self.owner = [owner[i] for i in range(len(self.heads))]
         self.runs = _runs(self.heads)
 
     def extra_repr(self):
-        return ', '.join(f'{kind}/{d}' if d>1 else kind for kind,d,_ in self.heads)
+        names = [f'{kind}/{d}' if d>1 else kind for kind,d,_ in self.heads]
+        return ', '.join(names)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #9eb69929
 def _check_heads(heads)->list: # Of (kind, dilation, pair)
     "Refuse a list of heads that is not one"
-    heads = list(heads) if isinstance(heads, Iterable) and not isinstance(heads, str) else heads
+    if isinstance(heads, Iterable) and not isinstance(heads, str): heads = list(heads)
     if not isinstance(heads, list) or not heads:
         raise ValueError(f'heads={heads!r}: expected a list of (kind, dilation, pair) with at '
                          'least one entry')
@@ -121,24 +133,33 @@ def _hashable(o)->bool:
 # %% ../../nbs/10_attention/08_rsa.ipynb #4afcb4a4
 def _runs(heads)->list: # Of (slice of heads, kinds, dilation)
     "Neighbouring heads of the same dilation"
-    at,found = 0,[]
-    for d,o in groupby(heads, key=lambda o: o[1]):
-        names = [kind for kind,_,_ in o]
-        found.append((slice(at, at+len(names)),names,d))
-        at += len(names)
+    at = 0
+    found = []
+    for d,group in groupby(heads, key=lambda head: head[1]):
+        names = [kind for kind,_,_ in group]
+        end = at+len(names)
+        found.append((slice(at, end),names,d))
+        at = end
     return found
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #8b1d7a8a
 @patch
 def eigenvalues(self:REM): # `(decay, theta)`, each (heads,), at least float32
     "Decay λ or γ and angle of every head; the angle of a regular head is zero"
-    eta,nu,theta = (o if o is None else o.to(torch.promote_types(o.dtype, torch.float32))
-                    for o in (getattr(self, n, None) for n in ('eta','nu','theta')))
-    decay = ([] if eta is None else [eta.tanh()]) + ([] if nu is None else [nu.sigmoid()])
-    angle = ([] if eta is None else [torch.zeros_like(eta)]) + ([] if nu is None else [theta])
+    decay = []
+    angle = []
+    def wide(x): return x.to(torch.promote_types(x.dtype, torch.float32))
+    if hasattr(self, 'eta'):
+        decay.append(wide(self.eta).tanh())
+        angle.append(torch.zeros_like(decay[0]))
+    if hasattr(self, 'nu'):
+        decay.append(wide(self.nu).sigmoid())
+        angle.append(wide(self.theta))
     decay = torch.cat(decay).unbind()
     angle = torch.cat(angle).unbind()
-    return torch.stack([decay[i] for i in self.owner]),torch.stack([angle[i] for i in self.owner])
+    decay = torch.stack([decay[i] for i in self.owner])
+    angle = torch.stack([angle[i] for i in self.owner])
+    return decay,angle
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #9a342712
 @patch
@@ -152,24 +173,38 @@ def forward(self:REM,
 # causal and not truncated
 ):
     "`P @ v` for every head, without forming P"
-    if v.ndim!=4 or v.shape[1]!=len(self.heads):
-        raise ValueError(f'v has shape {tuple(v.shape)}: expected (batch, {len(self.heads)} '
-                         'heads, positions, width)')
-    if state is not None and len(state)!=len(self.runs):
-        raise ValueError(f'the state has {len(state)} sums: expected {len(self.runs)}, one for '
-                         'each run of heads with the same dilation; it comes from other heads')
+    heads = len(self.heads)
+    if v.ndim!=4 or v.shape[1]!=heads:
+        raise ValueError(f'v has shape {tuple(v.shape)}: expected (batch, {heads} heads, '
+                         'positions, width)')
+    runs = len(self.runs)
+    if state is not None and len(state)!=runs:
+        raise ValueError(f'the state has {len(state)} sums: expected {runs}, one for each run of '
+                         'heads with the same dilation; it comes from other heads')
+    n = v.shape[2]
     # of any length, which no chunks cut
-    if open_size(v.shape[2]) and state is None and mask is None:
-        return self.matrix(queries or v.shape[2], v.shape[2], causal).to(v.dtype) @ v,None
+    if open_size(n) and state is None and mask is None:
+        P = self.matrix(queries or n, n, causal)
+        return P.to(v.dtype) @ v,None
+    return self._mix_runs(v, state or [None]*runs, causal, mask, queries)
+
+# %% ../../nbs/10_attention/08_rsa.ipynb #5ba6d5d8
+@patch
+def _mix_runs(self:REM, v, sums, causal, mask, queries):
+    "The same, one run of heads after the other"
     decay,theta = self.eigenvalues()
-    outs,states = [],[]
-    for (part,names,d),z in zip(self.runs, state or [None]*len(self.runs)):
+    outs = []
+    states = []
+    for (part,names,d),z in zip(self.runs, sums):
         check_rem_input(v, d, causal, self.truncate, z, queries)
-        out,z = mix_heads(v[:,part], *rem_eigenvalues(names, decay[part], theta[part]), d, causal,
-                          self.truncate, mask, z, queries, self.chunk_size)
-        outs.append(out); states.append(z)
-    return outs[0] if len(outs)==1 else torch.cat(outs,
-                                                  1),None if states[0] is None else tuple(states)
+        rho,readout = rem_eigenvalues(names, decay[part], theta[part])
+        out,z = mix_heads(v[:,part], rho, readout, d, causal, self.truncate, mask, z, queries,
+                          self.chunk_size)
+        outs.append(out)
+        states.append(z)
+    state = None if states[0] is None else tuple(states)
+    if len(outs)==1: return outs[0],state
+    return torch.cat(outs, 1),state
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #ed34ed1d
 @patch
@@ -180,9 +215,12 @@ def matrix(self:REM,
 )->Tensor: # (heads, n, m)
     "The matrices themselves, for pictures, tests, and layers that select queries"
     decay,theta = self.eigenvalues()
-    return torch.stack([rem_matrix(kind, n, m, decay=decay[i], theta=theta[i], dilation=d,
-                                   causal=causal, truncate=self.truncate)
-                        for i,(kind,d,_) in enumerate(self.heads)], -3)
+    matrices = []
+    for i,(kind,d,_) in enumerate(self.heads):
+        P = rem_matrix(kind, n, m, decay=decay[i], theta=theta[i], dilation=d, causal=causal,
+                       truncate=self.truncate)
+        matrices.append(P)
+    return torch.stack(matrices, -3)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #61d3a3dd
 def blend(
@@ -194,9 +232,11 @@ def blend(
     "(1-σ(μ))·attended + σ(μ)·recurrent (Huang et al. 2023)"
     r = recurrent.shape[1]
     wide = torch.promote_types(mu.dtype, torch.float32)
-    gate = mu.to(wide).sigmoid().to(attended.dtype).view(-1, 1, 1)
+    gate = mu.to(wide).sigmoid()
+    gate = gate.to(attended.dtype).view(-1, 1, 1)
     mixed = torch.lerp(attended[:,:r], recurrent.to(attended.dtype), gate)
-    return mixed if r==attended.shape[1] else torch.cat([mixed,attended[:,r:]], 1)
+    if r==attended.shape[1]: return mixed
+    return torch.cat([mixed,attended[:,r:]], 1)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #494a8f14
 def new_gate(
@@ -205,8 +245,11 @@ def new_gate(
     init_mu:float=None, # Initial value; default drawn from [-3, 3]
 )->nn.Parameter: # μ, () or (r,)
     "Gate of a layer before the logistic function"
-    mu = torch.empty(() if check_choice('gate', gate, ('layer','head'))=='layer' else r)
-    return nn.Parameter(mu.uniform_(-3, 3) if init_mu is None else mu.fill_(init_mu))
+    check_choice('gate', gate, ('layer','head'))
+    mu = torch.empty(() if gate=='layer' else r)
+    if init_mu is None: mu.uniform_(-3, 3)
+    else: mu.fill_(init_mu)
+    return nn.Parameter(mu)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #afdaf78d
 def new_matrices(
@@ -222,7 +265,8 @@ def new_matrices(
     chunk_size:int=64, # Steps in a chunk of the parallel form
 ): # `(rem, mu)`: the matrices and their gate
     "What a layer needs for self-attention with recurrence"
-    rem = REM(default_heads(n_heads) if heads is None else heads, share_pairs, truncate, chunk_size)
+    if heads is None: heads = default_heads(n_heads)
+    rem = REM(heads, share_pairs, truncate, chunk_size)
     r = len(rem.heads)
     if r>n_heads:
         raise ValueError(f'{r} heads with a matrix, but n_heads={n_heads}: list at most as many '
@@ -269,23 +313,31 @@ class RSA(QKVAttention):
 @patch
 def attend(self:RSA, q, k, v, state, mask):
     "Softmax attention and matrices, blended"
-    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+    b,h,n,_ = q.shape
+    check_mask(mask, (b,h,n,k.shape[2]), key_only=True)
     v = hide_padding(v, mask) # for the matrices
-    r,truncate,kv,sums = len(self.rem.heads),self.rem.truncate,*(state or (None,None))
+    r = len(self.rem.heads)
+    truncate = self.rem.truncate
+    kv,sums = state or (None,None)
     if kv is not None and truncate is None and sums is None:
         raise ValueError('the state has no sums: it comes from a layer with a truncation; '
                          'start without a state, or use a layer with a truncation')
     attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)
     if truncate is None or kv is None:
         recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
-    else: recurrent,_ = self.rem(*_values_in_reach(kv, r, v.shape[2], truncate))
-    return blend(attended, recurrent, self.mu),None if kv is None else RSAState(kv, sums)
+    else:
+        reach = _values_in_reach(kv, r, n, truncate)
+        recurrent,_ = self.rem(*reach)
+    out = blend(attended, recurrent, self.mu)
+    return out,None if kv is None else RSAState(kv, sums)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #c8c7eddf
 def _values_in_reach(kv, r, n, reach): # `(v, state, causal, mask, queries)` for `REM.forward`
     "The values that the last n positions can see; all of them where padding makes distances longer"
-    values,mask = kv.v[:,:r],kv.mask
-    if mask is None: values = values[:,:,max(0, kv.length-n-reach):]
+    values = kv.v[:,:r]
+    mask = kv.mask
+    first = max(0, kv.length-n-reach)
+    if mask is None: values = values[:,:,first:]
     return values,None,True,mask,n
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #7d4a4355
@@ -296,24 +348,34 @@ def plot_rem(
 ):
     "Picture of the matrices of a layer, each times its gate"
     import matplotlib.pyplot as plt
-    rem,r = layer.rem,len(layer.rem.heads)
+    rem = layer.rem
+    r = len(rem.heads)
     with torch.no_grad():
         gate = layer.mu.float().sigmoid().expand(r)
         if causal is None: causal = layer.causal
         matrices = rem.matrix(n, causal=causal).float()*gate[:,None,None]
         decay,theta = (o.tolist() for o in rem.eigenvalues())
-    columns = min(4, r); rows = -(-r//columns); top = matrices.abs().max().item() or 1
-    fig,axs = plt.subplots(rows, columns, figsize=(1.8*columns+.8,2.2*rows), layout='constrained',
-                           squeeze=False)
+    columns = min(4, r)
+    rows = -(-r//columns)
+    top = matrices.abs().max().item() or 1
+    size = 1.8*columns+.8,2.2*rows
+    fig,axs = plt.subplots(rows, columns, figsize=size, layout='constrained', squeeze=False)
+    gates = gate.tolist()
+    if layer.mu.ndim==0: gates = gates[:1]
+    fig.suptitle('gate ' + ', '.join(f'{g:.2f}' for g in gates), fontsize=9)
     for ax in axs.flat[r:]: ax.axis('off')
     for ax,P,(kind,d,_),a,t in zip(axs.flat, matrices.cpu(), rem.heads, decay, theta):
         im = ax.imshow(P, cmap='RdBu_r', vmin=-top, vmax=top, interpolation='nearest')
-        value = f'λ = {a:.2f}' if kind=='regular' else f'γ = {a:.2f}, θ = {t:.2f}'
-        ax.set_title(f'{kind}, dilation {d}\n{value}', fontsize=8)
-        ax.tick_params(labelsize=7)
-        ax.set_xlabel('key', fontsize=7)
-        ax.set_ylabel('query', fontsize=7)
+        _label_matrix(ax, kind, d, a, t)
     fig.colorbar(im, ax=axs, label='weight', shrink=.8)
-    gates = gate[:1] if layer.mu.ndim==0 else gate
-    fig.suptitle('gate ' + ', '.join(f'{o:.2f}' for o in gates.tolist()), fontsize=9)
     return fig
+
+# %% ../../nbs/10_attention/08_rsa.ipynb #10a1b783
+def _label_matrix(ax, kind, d, decay, theta):
+    "Title and axes of the picture of a matrix"
+    value = f'γ = {decay:.2f}, θ = {theta:.2f}'
+    if kind=='regular': value = f'λ = {decay:.2f}'
+    ax.set_title(f'{kind}, dilation {d}\n{value}', fontsize=8)
+    ax.tick_params(labelsize=7)
+    ax.set_xlabel('key', fontsize=7)
+    ax.set_ylabel('query', fontsize=7)

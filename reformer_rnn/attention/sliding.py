@@ -28,7 +28,9 @@ def unit_vectors(
 )->Tensor:
     "Vectors of length one in the direction of `x`; a zero vector stays zero"
     y = x.to(torch.promote_types(x.dtype, torch.float32))
-    return (y*torch.rsqrt(y.square().sum(-1, keepdim=True)+1e-6)).to(x.dtype)
+    length = y.square().sum(-1, keepdim=True)
+    y = y*torch.rsqrt(length+1e-6)
+    return y.to(x.dtype)
 
 def scaled_queries(
     q:Tensor, # Queries, (b, h, n, d)
@@ -36,7 +38,8 @@ def scaled_queries(
 )->Tensor: # Queries whose products with the keys are the scores
     "Unit queries times |scale|, or queries times 1/sqrt(d)"
     if scale is None: return q*q.shape[-1]**-.5
-    return unit_vectors(q)*scale.abs().to(q.dtype).view(-1,1,1)
+    size = scale.abs().to(q.dtype)
+    return unit_vectors(q)*size.view(-1,1,1)
 
 def attend_scaled(
     q:Tensor, # Queries that are scaled already, (b, h, n, d)
@@ -55,9 +58,11 @@ def distance_buckets(
 )->Tensor: # Integers from 0 to n_buckets-1
     "A bucket for each short distance, and for longer ones buckets that grow with the distance"
     exact = n_buckets//2
-    far = (distance.clamp(min=exact).double()/exact).log()/math.log(max_distance/exact)
-    return torch.where(distance<exact, distance,
-                       (exact+(far*exact).floor().long()).clamp(max=n_buckets-1))
+    far = (distance.clamp(min=exact).double()/exact).log()
+    far = far/math.log(max_distance/exact)
+    far = exact+(far*exact).floor().long()
+    far = far.clamp(max=n_buckets-1)
+    return torch.where(distance<exact, distance, far)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #ca0f4507
 def init_kernel(
@@ -123,8 +128,8 @@ class SlidingAttention(QKVAttention):
         self.distance_bias = None
         if distances:
             self.distance_bias = nn.Parameter(torch.empty(n_heads, 32).normal_(std=32**-.5))
-        self.scale,self.to_out = self.new_scale(),new_linear(n_heads*self.d_head, d_model,
-                                                             self.config['bias'])
+        self.scale = self.new_scale()
+        self.to_out = new_linear(n_heads*self.d_head, d_model, self.config['bias'])
 
     def extra_repr(self):
         return (f'{super().extra_repr()}, window={self.window}, include_self={self.include_self}, '
@@ -153,19 +158,25 @@ def nothing(self:SlidingAttention, k, v, length):
     """What stands before the first position: `length` keys and values of zero, and whether they are
     real; `k` and `v` say of what kind"""
     b,h,_,d = k.shape
-    return LocalState(k.new_zeros(b, h, length, d), v.new_zeros(b, h, length, d),
-                      None if self.empty=='zeros' else k.new_zeros(b, length, dtype=torch.bool))
+    keys = k.new_zeros(b, h, length, d)
+    values = v.new_zeros(b, h, length, d)
+    real = None
+    if self.empty=='masked': real = k.new_zeros(b, length, dtype=torch.bool)
+    return LocalState(keys, values, real)
 
 @patch
 def scores(self:SlidingAttention, q, k):
     "Queries and keys whose products are scores"
-    return scaled_queries(q, self.scale),(unit_vectors(k) if self.qk_norm else k)
+    q = scaled_queries(q, self.scale)
+    if self.qk_norm: k = unit_vectors(k)
+    return q,k
 
 @patch
 def attend_window(self:SlidingAttention, q, k, v, past, mask):
     "Attend from scaled queries to the window; `past` is the `LocalState` before these positions"
-    return local_attention(q, k, v, window=self.window, include_self=self.include_self,
-                           bias=self.bias_by_distance(q.dtype), scale=1., mask=mask, state=past)
+    bias = self.bias_by_distance(q.dtype)
+    return local_attention(q, k, v, window=self.window, include_self=self.include_self, bias=bias,
+                           scale=1., mask=mask, state=past)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #de63d1d5
 @patch
@@ -173,17 +184,21 @@ def bias_by_distance(self:SlidingAttention, dtype):
     "What is added to the scores for each distance in the window, (h, W), or None"
     if self.distance_bias is None: return None
     bias = self.distance_bias[:,self.buckets]
-    return (bias if self.scale is None else bias*self.scale.abs()[:,None]).to(dtype)
+    if self.scale is not None: bias = bias*self.scale.abs()[:,None]
+    return bias.to(dtype)
 
 @patch
 def attend(self:SlidingAttention, q, k, v, state, mask):
     "Attend to the window, after bringing queries and keys to length one"
-    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-    if mask is not None: q,k,v = (hide_padding(o, mask) for o in (q,k,v))
-    state = self.nothing(k, v, self.reach) if state is None else state
+    b,h,n,_ = q.shape
+    check_mask(mask, (b,h,n,k.shape[2]), key_only=True)
+    if mask is not None: q,k,v = (hide_padding(x, mask) for x in (q,k,v))
+    if state is None: state = self.nothing(k, v, self.reach)
     mask = self.also_nothing(state, mask)
-    return self.attend_window(*self.scores(q, k), v, state, mask)
+    q,k = self.scores(q, k)
+    return self.attend_window(q, k, v, state, mask)
 
+# %% ../../nbs/10_attention/12_sliding.ipynb #98204174
 @patch
 def also_nothing(self:SlidingAttention, state, mask):
     """The key mask, in which zeros before the first position stay what they are before the first
@@ -191,7 +206,8 @@ def also_nothing(self:SlidingAttention, state, mask):
     if mask is None or self.empty=='masked': return mask
     untouched = (state.k==0).flatten(1).all(1)
     if state.real is not None: untouched = untouched & state.real.all(1)
-    return mask | (untouched[:,None] & (mask.cumsum(1)==0))
+    before = mask.cumsum(1)==0
+    return mask | (untouched[:,None] & before)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #27bffd9f
 @patch
@@ -207,9 +223,11 @@ def restart(self:SlidingAttention,
 # %% ../../nbs/10_attention/12_sliding.ipynb #43abc81d
 def check_rows(rows, b):
     "Refuse anything but a boolean for each row"
-    if isinstance(rows, Tensor) and rows.dtype==torch.bool and tuple(rows.shape)==(b,): return
-    given = f'have shape {tuple(rows.shape)} and dtype {rows.dtype}' if isinstance(rows,
-            Tensor) else f'are a {type(rows).__name__}'
+    given = f'are a {type(rows).__name__}'
+    if isinstance(rows, Tensor):
+        shape = tuple(rows.shape)
+        if rows.dtype==torch.bool and shape==(b,): return
+        given = f'have shape {shape} and dtype {rows.dtype}'
     raise ValueError(f'rows {given}: expected torch.bool of shape {(b,)}, True for the rows that '
                      'begin a new text')
 
@@ -220,8 +238,12 @@ def replace_rows(
 ):
     "Row by row, the new tensors or the old ones; one of the two may say with None that all is real"
     if (new.real is None)!=(old.real is None):
-        new,old = (o._replace(real=all_real(o.real, o.k)) for o in (new,old))
-    def pick(a, b): return None if a is None else torch.where(rows.view(-1, *[1]*(a.ndim-1)), b, a)
+        new = new._replace(real=all_real(new.real, new.k))
+        old = old._replace(real=all_real(old.real, old.k))
+    def pick(a, b):
+        if a is None: return None
+        chosen = rows.view(-1, *[1]*(a.ndim-1))
+        return torch.where(chosen, b, a)
     return type(old)(*map(pick, old, new))
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #0d203928
@@ -256,11 +278,13 @@ class RSASlidingAttention(SlidingAttention):
 @patch
 def attend(self:RSASlidingAttention, q, k, v, state, mask):
     "Attend to the window, and blend with what the matrices return"
-    check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
+    b,h,n,_ = q.shape
+    check_mask(mask, (b,h,n,k.shape[2]), key_only=True)
     v = hide_padding(v, mask) # for the matrices
     local,sums = state or (None,None)
     attended,local = SlidingAttention.attend(self, q, k, v, local, mask)
-    recurrent,sums = self.rem(v[:,:len(self.rem.heads)], sums, True, mask)
+    r = len(self.rem.heads)
+    recurrent,sums = self.rem(v[:,:r], sums, True, mask)
     return blend(attended, recurrent, self.mu),RSASlidingState(local, sums)
 
 @patch
@@ -271,27 +295,33 @@ def restart(self:RSASlidingAttention,
     "The state in which some rows of the batch have seen nothing"
     if state is None: return None
     local = SlidingAttention.restart(self, state.local, rows)
-    return RSASlidingState(local, tuple(o.masked_fill(rows.view(-1, *[1]*(o.ndim-1)), 0.)
-                                        for o in state.sums))
+    def clear(x): return x.masked_fill(rows.view(-1, *[1]*(x.ndim-1)), 0.)
+    sums = tuple(clear(x) for x in state.sums)
+    return RSASlidingState(local, sums)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #5be0ddc0
 @patch
 def attend_blocks(self:SlidingAttention, q, k, v, state, mask):
     """Attend from scaled queries to the window; also the keys and values from the block before on,
     and which of them are real"""
-    check_mask(mask, (*q.shape[:3],q.shape[2]), key_only=True)
-    if mask is not None: q,k,v = (hide_padding(o, mask) for o in (q,k,v))
+    b,h,n,_ = q.shape
+    check_mask(mask, (b,h,n,n), key_only=True)
+    if mask is not None: q,k,v = (hide_padding(x, mask) for x in (q,k,v))
     seen = self.reach+k.shape[2]
     k,v,real = extend_local(state, k, v, mask)
-    out = attend_tiles(q, k[:,:,-seen:], v[:,:,-seen:], None if real is None else real[:,-seen:],
-                       self.bias_by_distance(q.dtype), self.first, self.reach,
-                       max(self.window, 16), True, self.include_self, 1.)
+    there = real
+    if real is not None: there = real[:,-seen:]
+    bias = self.bias_by_distance(q.dtype)
+    size = max(self.window, 16)
+    out = attend_tiles(q, k[:,:,-seen:], v[:,:,-seen:], there, bias, self.first, self.reach, size,
+                       True, self.include_self, 1.)
     return out,k,v,real
 
 def keep_blocks(k, v, real, window):
     "Keys, values and what is real, from the last complete block on"
-    done = (k.shape[2]//window-1)*window # no block reads these any more
-    return last_local(LocalState(k, v, real), k.shape[2]-done)
+    n = k.shape[2]
+    done = (n//window-1)*window # no block reads these any more
+    return last_local(LocalState(k, v, real), n-done)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #3155c640
 def check_block_keys(state, window, sizes):
@@ -299,9 +329,10 @@ def check_block_keys(state, window, sizes):
     b,h,d = sizes
     n = state.k.shape[2]
     expected = b,h,n,d
-    if tuple(state.k.shape)!=expected:
-        raise ValueError(f'the state holds keys of shape {tuple(state.k.shape)}: expected '
-                         f'{expected}; it comes from a layer of other sizes, or from another batch')
+    held = tuple(state.k.shape)
+    if held!=expected:
+        raise ValueError(f'the state holds keys of shape {held}: expected {expected}; it comes '
+                         'from a layer of other sizes, or from another batch')
     if not window<=n<2*window:
         raise ValueError(f'the state holds {n} keys: expected {window} to {2*window-1}, those of '
                          f'a block of {window} and of the incomplete one after it')
