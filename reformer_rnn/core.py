@@ -396,7 +396,8 @@ def read_json(
     needs:dict=None, # Name -> type: what must be in it, such as `{'config': dict}`
 )->dict:
     "Read a file with a JSON object, or raise `ValueError` that names the file and what is wrong"
-    path,needs = Path(path),needs or {}
+    path = Path(path)
+    needs = needs or {}
     try: found = json.loads(path.read_bytes().decode('utf-8'))
     except FileNotFoundError: raise FileNotFoundError(f'there is no file {path}') from None
     except OSError as e: raise ValueError(f'{path} cannot be read ({e.strerror})') from e

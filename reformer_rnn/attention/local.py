@@ -158,8 +158,7 @@ def _pairs_in_window(rows, cols, before, first, last, include_self, device):
 
 # %% ../../nbs/10_attention/04_local.ipynb #77328b60
 def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, scale):
-    """Local attention of n queries in tiles; the keys are as many, after those of the past if there
-    are any"""
+    "Local attention of n queries in tiles, whose keys may follow those of a past"
     b,_,n,_ = q.shape
     m = k.shape[2]
     if n==0: return v[:,:,:0]
@@ -180,9 +179,7 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     # the fused kernel has no gradient for a bias, and no row is empty
     if allowed.requires_grad and real is None:
         s = scaled(q, scale) @ k.transpose(-1,-2)
-        s = s.add(allowed)
-        s = s.softmax(-1)
-        out = s @ v
+        out = (s+allowed).softmax(-1) @ v
     else: out = sdpa(q, k, v, attn_mask=allowed, scale=scale)
     tiles = out.unflatten(0, (b,count_pieces(n, rows)))
     return tiles.transpose(1, 2).flatten(2, 3)[:,:,:n]

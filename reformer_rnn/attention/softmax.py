@@ -91,7 +91,8 @@ def softmax_attention(
     if mask is not None: q,k,v = hide_all(q, k, v, mask, causal)
     if causal:
         state,mask = causal_memory(state, k, v, mask)
-        k,v = state.k,state.v
+        k = state.k
+        v = state.v
     elif state is not None: raise ValueError('a state needs causal=True')
     if causal and q.shape[2]==k.shape[2] and mask is None and bias is None:
         return sdpa(q, k, v, is_causal=True, scale=scale),state
@@ -193,7 +194,8 @@ def shared_qk_attention(
         return torch.cat([v[:,:,:1],out], 2),KVState(k, v)
     if causal:
         state,mask = causal_memory(state, k, v, mask)
-        k,v = state.k,state.v
+        k = state.k
+        v = state.v
         if mask is None and qk.shape[2]==1 and k.shape[2]>1: # all but itself
             return sdpa(qk, k[:,:,:-1], v[:,:,:-1], scale=scale),state
     elif state is not None: raise ValueError('a state needs causal=True')

@@ -18,7 +18,10 @@ class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, y, ignore_index, chunk_size):
         needed = ctx.needs_input_grad[:3]
-        total,dx,dw,dc = 0.,[],0.,0.
+        total = 0.
+        dx = []
+        dw = 0.
+        dc = 0.
         for part,target in zip(x.split(chunk_size), y.split(chunk_size)):
             z = F.linear(part, weight, bias)
             z = z.to(torch.promote_types(z.dtype, torch.float32)).requires_grad_(any(needed))
@@ -27,7 +30,8 @@ class _ChunkedLoss(torch.autograd.Function):
             total = total+loss.detach()
             if not any(needed): continue
             dz, = torch.autograd.grad(loss, z)
-            low,n = dz.to(part.dtype),max(1, len(part))
+            low = dz.to(part.dtype)
+            n = max(1, len(part))
             if needed[0]: dx.append(low @ weight)
             # the mean over a slice does not overflow
             if needed[1]: dw = dw + n*(low.T @ (part/n)).to(dz.dtype)

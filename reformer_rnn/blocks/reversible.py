@@ -46,7 +46,8 @@ def repeat_call(
 ):
     "Draw the same random numbers and make the same choices inside a `with` block"
     devices,_ = get_device_states(x)
-    kind,n = x.device.type,1+len(devices)
+    kind = x.device.type
+    n = 1+len(devices)
     choices = [o.to(like.dtype) for o,like in zip(notes[n::2], notes[n+1::2])]
     with torch.random.fork_rng(devices, device_type=kind), repeat_choices(choices):
         torch.set_rng_state(notes[0])
@@ -164,7 +165,8 @@ class _Reversible(torch.autograd.Function):
     "All steps of a stack, keeping the two streams that come out"
     @staticmethod
     def forward(ctx, run, x, context, *params):
-        notes,ctx.autocast = [],same_autocast(x)
+        notes = []
+        ctx.autocast = same_autocast(x)
         with ctx.autocast(): a,b = run.forward(x, context, notes)
         run.states = detach_state(run.states)
         ctx.run = run
@@ -232,5 +234,6 @@ def forward(self:ReversibleStack,
                                  'not give it: detach it, or use reversible=False')
         a,b = _Reversible.apply(run, x, context, *run.params)
     else: a,b = run.forward(x, context)
-    kept,run.states = run.states,None # autograd keeps the run, and needs no new states
+    kept = run.states # autograd keeps the run, and needs no new states
+    run.states = None
     return ((a+b)/2).to(x.dtype),(tuple(kept) if keep_states else None)

@@ -83,7 +83,8 @@ def _varied_lengths(length, vocab_sz):
 
 def _write_varied(w, n, length):
     "`w 0 w 0 ... 0`, where row i has the first `n[i]` symbols of row i of `w`"
-    places,n = torch.arange(length),n.unsqueeze(1)
+    places = torch.arange(length)
+    n = n.unsqueeze(1)
     i = torch.where(places<n, places, places-n-1) # the symbol that stands at each place
     return torch.where((0<=i) & (i<n), w.gather(1, i.clamp(0, w.shape[1]-1)), 0)
 
@@ -173,7 +174,8 @@ def made_from(self:GeneratedDL,
     n:int, # How many sequences to show
 )->tuple:
     "What all sequences follow from, and the first of them, should the way to make them change"
-    epoch,self.epoch = self.epoch,0
+    epoch = self.epoch
+    self.epoch = 0
     first = self.batch(0, n)
     self.epoch = epoch
     return *((name,getattr(self, name)) for name in self.settings),first

@@ -28,7 +28,8 @@ class Document:
         source,
         metadata:dict=None, # What else is known: title, year, split, ...
     ):
-        self.name,self.metadata = str(name),dict(metadata or {})
+        self.name = str(name)
+        self.metadata = dict(metadata or {})
         self.path = source if isinstance(source, Path) else None
         if isinstance(source, str):
             try: source = source.encode()
@@ -311,7 +312,8 @@ def read_jsonl(
     if invalid=='keep':
         raise ValueError("invalid='keep': JSON is text, in which there are no other bytes; choose "
                          "'replace' or 'skip'")
-    path,docs = find_file(path),[]
+    path = find_file(path)
+    docs = []
     with open(path, 'rb') as f:
         for i,line in enumerate(f, 1):
             if not line.strip(): continue

@@ -51,7 +51,8 @@ class Windows:
             raise ValueError(f'{name} has {last-first} rows, but one window needs seq_len + '
                              f'horizon = {seq_len} + {horizon} = {seq_len+horizon}: use a longer '
                              'series or a shorter window')
-        self.rows,self.n_rows = (first,last),len(series.dates)
+        self.rows = (first,last)
+        self.n_rows = len(series.dates)
         self.dates = series.dates[first:last]
         self.times = times[first:last]
         self.values = scaler.transform(series.values[first:last]).float()
@@ -259,7 +260,8 @@ def window_gram(
 # float64
 )->tuple:
     "Sum the outer products of all windows, for every column by itself"
-    z,L = values.T.double(),length
+    z = values.T.double()
+    L = length
     N = z.shape[1]-check_int('length', length, maximum=z.shape[1])+1
     G = z.new_empty(len(z), L, L)
     G[:,0] = torch.stack([(z[:,:N]*z[:,j:j+N]).sum(1) for j in range(L)], 1)
@@ -277,7 +279,8 @@ def linear_weights(
 )->tuple: # Weights (1 or c, seq_len, horizon) and what is added, (1 or c, horizon); float64
     "The best linear map from the observed to the future rows of a column"
     G,s = window_gram(windows.values, windows.seq_len+windows.horizon)
-    N,L = len(windows),windows.seq_len
+    N = len(windows)
+    L = windows.seq_len
     if not per_variable: G,s,N = G.sum(0, keepdim=True),s.sum(0, keepdim=True),N*len(G)
     m = s/N
     C = G/N - m[:,:,None]*m[:,None]

@@ -47,7 +47,8 @@ class TokenRows(ShownBatch):
         b, # The first part has the inputs, (b, n), the last one the targets, (b, n)
         vocab=None, # As for `written`
     ):
-        self.inputs,self.targets = b[0],b[-1]
+        self.inputs = b[0]
+        self.targets = b[-1]
         self.vocab = vocab
 
     def show(self,
@@ -58,7 +59,8 @@ class TokenRows(ShownBatch):
         "A table with a line for each row"
         lines = []
         for i in range(min(max_n, len(self.inputs))):
-            x,y = self.inputs[i],self.targets[i]
+            x = self.inputs[i]
+            y = self.targets[i]
             line = dict(input=written(x, x==x, self.vocab),
                         target=written(y, y!=IGNORE, self.vocab))
             if found is not None:

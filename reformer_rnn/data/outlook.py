@@ -144,7 +144,8 @@ def forecast_inputs(
 )->tuple: # `(x, x_time, decoder_input, y_time)`, each with one row, and the dates to forecast
     "What a model reads of a table, or `ValueError`"
     series = read_table(outlook, scaler, frame)
-    n,start = len(scaler.columns),outlook.seq_len-outlook.label_len
+    n = len(scaler.columns)
+    start = outlook.seq_len-outlook.label_len
     later = future_dates(outlook, series.dates[-1], outlook.horizon)
     dates = series.dates[-outlook.seq_len:].append(later)
     rows = series.values[-outlook.seq_len:]
@@ -168,7 +169,8 @@ def forecast_rows(
     horizon:int=None, # Rows to forecast; None for as many as the model was trained for
 )->pd.DataFrame: # Dates, columns, and `COLUMN_low` and `COLUMN_high` of each
     "The future of a table, or `ValueError`"
-    outlook,scaler = model.outlook,model.scaler
+    outlook = model.outlook
+    scaler = model.scaler
     if outlook is None or scaler is None:
         raise ValueError(f'this {type(model).__name__} does not know what a table looks like: '
                          'expected a model that `forecast_learner` or the experiment `forecast` '

@@ -149,7 +149,9 @@ def read_step(self:DocumentDL,
         k,offset = where
         ids = self.vocab.encode(self.dataset[k]) if self.ids is None else self.ids[k]
         ids = torch.from_numpy(ids[offset:offset+self.seq_len+1].astype(np.int64))
-        x[i,:len(ids)-1],y[i,:len(ids)-1],reset[i] = ids[:-1],ids[1:],offset==0
+        x[i,:len(ids)-1] = ids[:-1]
+        y[i,:len(ids)-1] = ids[1:]
+        reset[i] = offset==0
     return (x,reset,y) if self.resets else (x,y)
 
 # %% ../../nbs/40_data/08_reading.ipynb #53e059db
@@ -172,9 +174,11 @@ def before_iter(self:DocumentDL):
 @patch
 def create_batches(self:DocumentDL, samps):
     "Read a batch for every step; the last one completes the epoch"
-    steps,self.start = list(samps),0
+    steps = list(samps)
+    self.start = 0
     for step in steps:
-        batch,self.step = self.read_step(step),step+1
+        batch = self.read_step(step)
+        self.step = step+1
         if self.step==len(self): self.epoch,self.step = self.epoch+1,0
         yield batch
 
@@ -300,14 +304,16 @@ def documents_dls(
 # %% ../../nbs/40_data/08_reading.ipynb #5b7960df
 class Portions(GetAttr):
     "Epochs of a fixed number of steps, each of which goes on reading where the last one ended"
-    _default,epochs_go_on = 'dl',True
+    _default = 'dl'
+    epochs_go_on = True
     def __init__(self,
         dl:DocumentDL, # Read over and over
         n_steps:int, # Batches of an epoch
     ):
         self.dl = dl
         self.n_steps = check_int('n_steps', n_steps)
-        self.reading,self.done = iter(()),0
+        self.reading = iter(())
+        self.done = 0
 
     def __len__(self): return self.n_steps
     def __iter__(self):

@@ -50,7 +50,8 @@ class RecallDL(GeneratedDL):
         **kwargs
     ):
         for n in lengths: check_int('length', n, minimum=self.shortest)
-        self.lengths,self.fixed = tuple(lengths),fixed
+        self.lengths = tuple(lengths)
+        self.fixed = fixed
         self.seed = check_int('seed', seed, maximum=2**31, minimum=0)
         self.epoch = check_int('epoch', epoch, 0)
         super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)

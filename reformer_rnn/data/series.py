@@ -363,7 +363,8 @@ class Scaler:
         values:Tensor, # Training rows, (n, c)
         columns:tuple, # Their names, c of them
     ):
-        self.columns,values = tuple(columns),values.double()
+        self.columns = tuple(columns)
+        values = values.double()
         size = values.abs().amax(0)
         # models compute in single precision, which ends there
         wrong = ~(size<1e37) | (size>0)&(size<1e-37)

@@ -129,7 +129,8 @@ def wiki_text(
     xml, # A Wikipedia dump or its beginning: string, bytes, or tensor of bytes
 )->str: # Words of a to z, with one space before each
     "Filter the text of a Wikipedia dump as text8 was filtered"
-    copying,parts = False,[]
+    copying = False
+    parts = []
     for match in _RECORD.finditer(_as_bytes(xml)):
         record = match[0]
         if not copying and b'<text ' not in record: continue
@@ -188,7 +189,8 @@ def text_name(
     path=None, # The file it was read from
 )->str:
     "Name a text as what it is: a whole corpus, the beginning of one, or a file and its size"
-    raw,alike = _as_bytes(data),''
+    raw = _as_bytes(data)
+    alike = ''
     for name,corpus in CORPORA.items():
         if len(raw)==corpus.n_bytes and hashlib.md5(raw,
                                                     usedforsecurity=False).hexdigest()==corpus.md5:

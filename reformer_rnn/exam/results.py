@@ -203,7 +203,8 @@ def verdict_text(
 # %% ../../nbs/80_exam/03_results.ipynb #7b2ade78
 def planned_text(cells)->str:
     "How much of the table there is, and what goes on with it"
-    planned,seeds = len(all_candidates())*len(exam_tasks),len(ExamConfig.seeds)
+    planned = len(all_candidates())*len(exam_tasks)
+    seeds = len(ExamConfig.seeds)
     full = sum(len(cell.runs)>=seeds for cell in cells.values())
     left = sum(not cell.settled for cell in cells.values())
     text = (f'**The table is {"partial" if full<planned else "complete"}: {len(cells)} of '

@@ -91,7 +91,9 @@ class StopSolved(Callback):
         enough:float=.999, # Share of right answers, at two looks in a row
     ):
         self.seconds,self.enough = seconds,enough
-        self.right,self.spent,self.why = 0,0.,'all updates done'
+        self.right = 0
+        self.spent = 0.
+        self.why = 'all updates done'
 
     def before_epoch(self):
         "Start the clock"
@@ -162,7 +164,8 @@ def answers(
     "What a model answers"
     if hasattr(model, 'answers'): model.answers = y
     if x.shape[1]<=LONG or not carries: return model(x).argmax(-1)
-    found,state = [],None
+    found = []
+    state = None
     for piece in x.split(PIECE, 1):
         logits,state = model.step(piece, state)
         found.append(logits.argmax(-1))

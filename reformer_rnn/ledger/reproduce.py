@@ -190,7 +190,8 @@ def work_off(
     budget:float, # Minutes; 0 for no limit
 )->dict: # Path -> True if reproduced, False if not, or why it was left out
     "Do job after job until the budget ends"
-    start,outcome = time.monotonic(),{}
+    start = time.monotonic()
+    outcome = {}
     for i,job in enumerate(chosen):
         used = (time.monotonic()-start)/60
         if not is_done(job, out):

@@ -82,7 +82,8 @@ def forward(self:FeedbackStack,
     layer.check(x, states[self.recurrent], None)
     b,n,_ = x.shape
     check_mask(mask, (b,layer.n_heads,n,n), key_only=True) # pieces of a wrong one may fit
-    ys,a = [],0
+    ys = []
+    a = 0
     while not ys or a<n:
         states[self.recurrent] = layer.remember(states[self.recurrent], x)
         e = a+layer.left(states[self.recurrent])

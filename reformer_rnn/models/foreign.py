@@ -46,7 +46,8 @@ def from_encoder_layer(
     pairs = {block.ff[0]: layer.linear1, block.ff[3]: layer.linear2, block.norm1: layer.norm1,
              block.norm2: layer.norm2}
     for ours,theirs in pairs.items(): ours.load_state_dict(theirs.state_dict())
-    block.norm1.eps,block.norm2.eps = layer.norm1.eps,layer.norm2.eps
+    block.norm1.eps = layer.norm1.eps
+    block.norm2.eps = layer.norm2.eps
     return block.train(layer.training)
 
 # %% ../../nbs/30_models/15_foreign.ipynb #8d4e8f39

@@ -94,7 +94,8 @@ def byte_gpt2(
 def _reachable(url, timeout=.7):
     "Does a server answer? A proxy is trusted"
     if getproxies().get('https'): return True
-    at,found = urlparse(url),[]
+    at = urlparse(url)
+    found = []
     def _try():
         try:
             socket.create_connection((at.hostname,at.port or 443), timeout=timeout).close()
@@ -286,7 +287,8 @@ def extra_repr(self:RecurrentGPT2)->str:
 @patch
 def check_window(self:RecurrentGPT2, window)->int:
     "Tokens read at once, or `ValueError`"
-    positions,extra = self.shape.n_positions,2*self.rec.n_tokens
+    positions = self.shape.n_positions
+    extra = 2*self.rec.n_tokens
     longest = positions-extra
     if longest<1:
         raise ValueError(f'm={self.rec.n_tokens}: a model of {positions} positions has no '
@@ -475,7 +477,8 @@ def next_logits(self:RecurrentGPT2,
     while ids.shape[1]:
         past = window.shape[1]
         if not past: inside,cache = state,None
-        part,ids = ids[:,:self.window-past],ids[:,self.window-past:]
+        part = ids[:,:self.window-past]
+        ids = ids[:,self.window-past:]
         window = torch.cat([window,part], 1)
         if window.shape[1]<self.window:
             logits,inside,cache = self.pass_window(part, inside, False, cache, past)

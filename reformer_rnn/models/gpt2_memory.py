@@ -212,7 +212,8 @@ def fixed_scan(
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #6fefc451
 class GatedRecurrence(Retrofit):
     "A gated linear recurrence beside the attention of every layer"
-    zeros,State = ('read',),SumsState
+    zeros = ('read',)
+    State = SumsState
     def __init__(self,
         shape:GPT2Shape, # Of the model
         r:int=64, # Sums in a layer
@@ -220,7 +221,8 @@ class GatedRecurrence(Retrofit):
         layers:tuple=None, # Blocks that get one; None for all
     ):
         super().__init__(shape, layers)
-        d,n = shape.d_model,len(self.layers)
+        d = shape.d_model
+        n = len(self.layers)
         check_int('r', r); check_choice('decay', decay, ('gated','fixed'))
         self.write,self.gate,self.read = (nn.ModuleList(nn.Linear(*o) for _ in range(n))
                                           for o in ((d,r),(d,r),(r,d)))
@@ -318,7 +320,8 @@ def memory_network(
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #304f1432
 class PooledMemory(Retrofit):
     "Pooled hidden states of one window as keys and values of the next"
-    zeros,State = ('gates',),PooledState
+    zeros = ('gates',)
+    State = PooledState
     carries = True
     pools = True
     speed = 10. # gates are stored divided by `speed`, so that Adam moves them as much faster
@@ -332,7 +335,8 @@ class PooledMemory(Retrofit):
         layers:tuple=None, # Blocks that read the memory; None for all
     ):
         super().__init__(shape, layers)
-        d,self.m = shape.d_model,check_int('m', m)
+        d = shape.d_model
+        self.m = check_int('m', m)
         self.mix = nn.Parameter(torch.zeros(shape.n_layers)) # α
         self.gates = nn.Parameter(torch.zeros(len(self.layers), shape.n_heads)) # g
         self.place = nn.Parameter(torch.zeros(m, d)) # b
@@ -359,7 +363,8 @@ def start(self:PooledMemory, state, blocks, lengths=None):
 @patch
 def keys_values(self:PooledMemory, block, e):
     "Keys and values of one layer, with the zero in front"
-    d,attn = self.shape.d_model,block.attn
+    d = self.shape.d_model
+    attn = block.attn
     x = block.ln_1(e.to(block.ln_1.weight.dtype))
     kv = x @ attn.c_attn.weight[:,d:] + attn.c_attn.bias[d:]
     return [F.pad(o, (0,0,1,0)).unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2)
@@ -398,7 +403,8 @@ def remember(self:PooledMemory, ctx, output):
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #ecba5052
 class MemoryTokens(Retrofit):
     "Tokens of memory before and after the text"
-    carries,State = True,TokensState
+    carries = True
+    State = TokensState
     def __init__(self,
         shape:GPT2Shape, # Of the model
         m:int=8, # Vectors
@@ -406,7 +412,8 @@ class MemoryTokens(Retrofit):
         carry:bool=False, # A gate between old and new vectors? The paper has none
     ):
         super().__init__(shape)
-        d,self.m = shape.d_model,check_int('m', m)
+        d = shape.d_model
+        self.m = check_int('m', m)
         self.n_tokens = m
         self.write = nn.Parameter(torch.randn(m, d)) # w
         self.norm = nn.LayerNorm(d)
@@ -424,7 +431,8 @@ class MemoryTokens(Retrofit):
 @torch.no_grad()
 def initialise(self:MemoryTokens, wte):
     "Make what is added as large as the embeddings"
-    size,out = wte.float().std(),self.network[-1]
+    size = wte.float().std()
+    out = self.network[-1]
     self.write.mul_(size); nn.init.zeros_(out.bias)
     if len(self.network)>1: size = 2*size
     nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size)

@@ -52,7 +52,8 @@ def extend_beams(
     length = beams.length+~beams.done
     score = logp/length.unsqueeze(-1).to(logp.dtype)**power
     best = score.flatten(1).topk(beams.logp.shape[1]).indices
-    row,token = best//new.shape[-1],best%new.shape[-1]
+    row = best//new.shape[-1]
+    token = best%new.shape[-1]
     old = beams.tokens.gather(1, row.unsqueeze(-1).expand(-1, -1, beams.tokens.shape[-1]))
     ended = torch.isin(token, torch.tensor(stop, device=token.device))
     return Beams(torch.cat([old,token.unsqueeze(-1)], 2), logp.flatten(1).gather(1, best),
@@ -70,10 +71,12 @@ def search_beams(
     select=select_state, # `(state, rows) -> state`
 ): # `(texts, scores)`: (b, K, n) or shorter, and (b, K), the best first
     "Keep the K best beginnings of every text"
-    b,K = len(logits),n_beams
+    b = len(logits)
+    K = n_beams
     first = torch.arange(b, device=logits.device).unsqueeze(1)
     copies = first.expand(b, K).flatten()
-    logits,state = logits[copies],select_state(state, copies)
+    logits = logits[copies]
+    state = select_state(state, copies)
     beams = new_beams(b, K, logits.device)
     for i in range(n):
         if i: logits,state = step(beams.tokens[...,-1].view(-1, 1), state)

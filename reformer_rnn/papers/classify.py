@@ -101,7 +101,8 @@ def bags_of_words(
     table:pd.DataFrame, # From `held_out_texts`
 )->dict: # Name -> accuracy on the held-out part
     "Logistic regression on counts of words, on weighted counts, and the most frequent label"
-    train,test = table[~table.test],table[table.test]
+    train = table[~table.test]
+    test = table[table.test]
     found = dict(most_frequent=float((test.label==train.label.mode()[0]).mean()))
     for name,vectors in (('counts',CountVectorizer()), ('weighted',TfidfVectorizer())):
         model = make_pipeline(vectors, LogisticRegression(C=10, max_iter=2000))

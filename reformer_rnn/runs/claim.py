@@ -30,7 +30,8 @@ class Results:
         # reproduce` wrote
         root='nbs',
     ):
-        self.root,self.runs = Path(root),lru_cache(None)(self._runs)
+        self.root = Path(root)
+        self.runs = lru_cache(None)(self._runs)
         if not self.files():
             raise FileNotFoundError(f'no results below {root}: expected files such as '
                                     f'{root}/70_papers/10_reformer/results/copy/lsh-4-seed0.json; '

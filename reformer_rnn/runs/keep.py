@@ -153,7 +153,8 @@ def stream_text(
     "Continue a text piece by piece, or raise `ValueError`"
     ids = model_ids(model, prompt)
     generator = torch.Generator(ids.device).manual_seed(check_int('seed', seed, minimum=0))
-    told,tokens = '',[]
+    told = ''
+    tokens = []
     for new in model.stream(ids, n, temperature, top_k, generator):
         tokens.append(new.item())
         text = model.vocab.decode(tokens)

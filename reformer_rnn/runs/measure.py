@@ -52,7 +52,8 @@ def in_turns(
     for i in range(-warmup, rounds):
         for name in list(calls)[::-1 if i%2 else 1]:
             synchronize(device)
-            cpu,wall = time.process_time(),time.perf_counter()
+            cpu = time.process_time()
+            wall = time.perf_counter()
             calls[name]()
             synchronize(device)
             if i<0: continue

@@ -63,7 +63,8 @@ def run_predict(
     except ValueError as e: raise ValueError(f'{cfg.file}: {e}') from e
     with in_place_of(Path(cfg.out)) as f: f.write(found.to_csv(index=False).encode())
     picture = save_figure(draw_forecast(table, found), Path(cfg.out).with_suffix('.png'))
-    dates,about = found.columns[0],model.outlook
+    dates = found.columns[0]
+    about = model.outlook
     print(f'{len(found)} rows from {found[dates].iloc[0]} to {found[dates].iloc[-1]}: {cfg.out}, '
           f'{picture}')
     if about.low is None: print('without a band: the run was made by an older version')

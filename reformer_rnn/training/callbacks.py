@@ -68,7 +68,8 @@ class ResetRows(TemporaryChange):
         rows_state=None,
     ):
         super().__init__()
-        self.rows_state,self.validation = rows_state,ExitStack()
+        self.rows_state = rows_state
+        self.validation = ExitStack()
 
     def before_fit(self):
         "Set `carry_state`"
@@ -125,7 +126,8 @@ def before_batch(self:ResetRows):
 # %% ../../nbs/50_training/02_callbacks.ipynb #ffaae216
 class Throughput(Callback):
     "Measure the wall time of training and the tokens per second, without validation"
-    order,run_valid = 90,False
+    order = 90
+    run_valid = False
     checkpointed = 'tokens','seconds' # what a checkpoint has to hold
     def __init__(self): self.tokens,self.seconds = 0,0.
 
@@ -163,7 +165,8 @@ def record(self:Throughput)->dict:
 class StopOnNonFinite(Callback):
     """Raise `FloatingPointError` before a loss or gradient that is infinite or not a number reaches
     the weights"""
-    order,run_valid = 1000,False
+    order = 1000
+    run_valid = False
     def before_fit(self):
         "Keep out of the learning-rate finder, which looks for such a loss"
         self.run = not hasattr(self.learn, 'lr_finder')
@@ -250,7 +253,8 @@ class ChunkedLoss(TemporaryChange):
         if getattr(getattr(self.learn, 'recorder', None), 'train_metrics', False):
             raise ValueError('ChunkedLoss: there are no logits in training for which metrics '
                              'could be computed; use train_metrics=False')
-        self.output_layer,self.ignore_index = out,loss.ignore_index
+        self.output_layer = out
+        self.ignore_index = loss.ignore_index
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #490a94dc
 @patch
@@ -285,14 +289,17 @@ class KeepBest(Callback):
     def before_fit(self):
         "Start anew, and keep out of the learning-rate finder"
         self.run = not hasattr(self.learn, 'lr_finder')
-        self.best,self.best_epoch,self.weights = math.inf,-1,None
+        self.best = math.inf
+        self.best_epoch = -1
+        self.weights = None
 
     def after_epoch(self):
         "Keep the weights, or stop"
         column = self.recorder.metric_names[1:].index('valid_loss')
         loss = self.recorder.values[-1][column]
         if loss<self.best:
-            self.best,self.best_epoch = loss,self.epoch
+            self.best = loss
+            self.best_epoch = self.epoch
             self.weights = {name: w.detach().clone() for name,w in self.model.state_dict().items()}
         elif self.patience and self.epoch-self.best_epoch>=self.patience: raise CancelFitException
 
@@ -303,7 +310,8 @@ class KeepBest(Callback):
 # %% ../../nbs/50_training/02_callbacks.ipynb #a26e481f
 class PeakMemory(Callback):
     "Note the most memory that training needed, in `nbytes`; None where it is not known"
-    run_valid,checkpointed = False,('nbytes',)
+    run_valid = False
+    checkpointed = ('nbytes',)
     def before_fit(self):
         "Start anew"
         self.on_gpu = self.dls.device.type=='cuda'
@@ -336,7 +344,8 @@ def recurrence(
 # %% ../../nbs/50_training/02_callbacks.ipynb #49ccd500
 class GateRecord(Callback):
     "Note gates, decays and angles before the first update, during training, and after the last"
-    run_valid,checkpointed = False,('rows',)
+    run_valid = False
+    checkpointed = ('rows',)
     def __init__(self,
         every:int=50, # Updates between two notes
     ):

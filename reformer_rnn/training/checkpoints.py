@@ -155,7 +155,8 @@ def data_fingerprint(
     n:int=64, # How many items to look at in a data set that has more, evenly spread over it
 )->str: # 16 hexadecimal digits
     "A checksum of the data that a loader reads, or of what it makes them from"
-    data,sha = dl.dataset,hashlib.sha256()
+    data = dl.dataset
+    sha = hashlib.sha256()
     n = min(n, len(data))
     sha.update(str(len(data)).encode())
     # items may be drawn at random
@@ -213,7 +214,8 @@ class Stopped(KeyboardInterrupt):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #47cc0409
 class Checkpoint(TemporaryChange):
     "Save the state of training now and then and on SIGTERM and Ctrl-C, and go on from there"
-    order,checkpointed = 2000,()
+    order = 2000
+    checkpointed = ()
     def __init__(self,
         folder, # Where the checkpoints of this run are kept
         every_seconds:float=300., # Time between two of them; 0 for none by time
@@ -367,7 +369,8 @@ def _batches(self:Checkpoint):
     if not learn.training: return Learner.all_batches(learn)
     first = self.found['iteration'] if self.found else 0
     if self.found: self._rewind()
-    dl,learn.n_iter = learn.dl,len(learn.dl) # how many there are may depend on the epoch
+    dl = learn.dl
+    learn.n_iter = len(dl) # how many there are may depend on the epoch
     self._mark()
     if self.found and not first: self._restore()
     elif not first: self._after_step(0)
@@ -408,7 +411,8 @@ def _after_step(self:Checkpoint, iteration):
 def _tree(self:Checkpoint, epoch, iteration):
     """Everything that training remembers; in the first of several processes with what the others
     have of their own"""
-    learn,rec = self.learn,self.learn.recorder
+    learn = self.learn
+    rec = self.learn.recorder
     metrics = [{k: v for k,v in vars(metric).items() if isinstance(v, (int,float,Tensor))}
                for metric in learn.metrics] if rec.train_metrics else []
     own = dict(start=self.start, random=random_states(learn.model),
@@ -437,8 +441,11 @@ def _restore(self:Checkpoint):
 @patch
 def _put_back(self:Checkpoint):
     "Put everything back"
-    learn,saved,self.found = self.learn,self.found,None
-    model,rec = learn.model,learn.recorder
+    learn = self.learn
+    saved = self.found
+    self.found = None
+    model = learn.model
+    rec = learn.recorder
     device = next(model.parameters()).device
     model.load_state_dict(saved['weights'])
     _set_gradients(model, saved['gradients']); _set_optimizer_state(learn.opt, saved['optimizer'])

@@ -50,7 +50,8 @@ def frame_windows(
     both = [col for col in columns if col in known]
     if both: raise ValueError(f'{both[0]!r} is in `columns` and in `known`: it is one or the other')
     series = frame_series(df, [*columns,*known], dates, date_format, 'the table')
-    n,borders = len(columns),series_borders(series, sizes)
+    n = len(columns)
+    borders = series_borders(series, sizes)
     if seq_len is None:
         wanted = max(4*season_rows(series.dates), 2*horizon)
         seq_len = max(1, min(wanted, borders.train[1]//3))
@@ -70,7 +71,8 @@ def house_forecaster(
 )->Ensemble: # It forecasts as the linear map does, until it is trained
     "Linear maps with corrections, one per seed"
     check_int('seeds', seeds)
-    c,lengths = len(windows.columns),(windows.seq_len,windows.label_len,windows.horizon)
+    c = len(windows.columns)
+    lengths = (windows.seq_len,windows.label_len,windows.horizon)
     members = []
     for seed in range(seeds):
         with torch.random.fork_rng(devices=[]):
@@ -173,7 +175,8 @@ def forecast_learner(
     parts,about = frame_windows(df, horizon, columns, known, dates, level=level, **options)
     make = partial(house_forecaster, seeds=seeds) if model is None else model
     forecaster = make(parts.train)
-    forecaster.scaler,forecaster.outlook = parts.train.scaler,about
+    forecaster.scaler = parts.train.scaler
+    forecaster.outlook = about
     dls = forecast_dls(parts, bs, device=device)
     cbs = [StopOnNonFinite(),KeepBest(0),Band()]
     return Learner(dls, forecaster, loss_func=each_mse, lr=lr, cbs=cbs)

@@ -101,7 +101,8 @@ def evaluate_bits(
     """Compute the bits per byte of a whole text, each byte but the first predicted once;
     `ValueError` if it is too short"""
     check_int('seq_len', seq_len); check_int('bs', bs)
-    n,needed = len(data)-1,bs if carry else 1
+    n = len(data)-1
+    needed = bs if carry else 1
     if n<needed:
         raise ValueError(f'a text of {len(data)} bytes is too short: expected at least {needed+1}')
     rows,width = (bs,n//bs) if carry else (n//seq_len,seq_len)
@@ -115,7 +116,8 @@ def evaluate_bits(
 
     x,y = (o[:body].view(rows, width).split(*((seq_len,1) if carry else (bs,0)))
            for o in (data[:-1],data[1:]))
-    total,state = 0.,None
+    total = 0.
+    state = None
     model.eval()
     try:
         for xb,yb in zip(x, y) if body else ():

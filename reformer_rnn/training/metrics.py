@@ -60,7 +60,8 @@ class BitsPerToken(Metric):
     sums = 'nll','scored' # what several processes add up
     def reset(self):
         "Forget all batches"
-        self.nll,self.scored = 0.,0
+        self.nll = 0.
+        self.scored = 0
 
     def accumulate(self,
         learn, # Has `pred`, logits (b, n, vocab_sz), and `y`, targets (b, n)

@@ -104,7 +104,8 @@ def in_processes(
     n:int=2, # How many processes
 )->list: # What each of them returned
     "Run `f` in several processes of this machine, forked from this one, or raise `RuntimeError`"
-    ctx,port = get_context('fork'),_free_port()
+    ctx = get_context('fork')
+    port = _free_port()
     pipes = [ctx.Pipe(duplex=False) for _ in range(n)]
     started = [ctx.Process(target=_forked, args=(f,i,n,port,pipes[i][1])) for i in range(n)]
     for process in started: process.start()

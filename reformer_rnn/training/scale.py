@@ -23,7 +23,8 @@ from .callbacks import TemporaryChange
 # %% ../../nbs/50_training/06_scale.ipynb #9fbafb56
 class BFloat16(TemporaryChange):
     "Run the forward pass in bfloat16 wherever PyTorch holds that to be safe"
-    order,checkpointed = 10,()
+    order = 10
+    checkpointed = ()
     def before_batch(self):
         "Lower the precision"
         self.stack.enter_context(torch.autocast(next(self.model.parameters()).device.type,

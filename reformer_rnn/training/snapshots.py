@@ -105,7 +105,10 @@ FORMAT = 1 # What every manifest says, and the format that this version writes
 class _Hashing:
     "A file that counts what is written into it"
     def __init__(self, file):
-        self.file,self.sha,self.bytes,self.error = file,hashlib.sha256(),0,None
+        self.file = file
+        self.sha = hashlib.sha256()
+        self.bytes = 0
+        self.error = None
     def write(self, data):
         self.sha.update(data); self.bytes += len(data)
         try: return self.file.write(data)

@@ -49,7 +49,8 @@ def layer_statistics(
 # %% ../../nbs/50_training/11_weights_biases.ipynb #6c31e91f
 class Harmless(Callback):
     "A callback whose error ends it with a warning, and never the training"
-    failed,checkpointed = False,()
+    failed = False
+    checkpointed = ()
     def __call__(self, event_name):
         if self.failed: return
         try: return super().__call__(event_name)
@@ -63,7 +64,8 @@ class Harmless(Callback):
 # %% ../../nbs/50_training/11_weights_biases.ipynb #5578d3de
 class LayerStatistics(Harmless):
     "Collect gates, decays and the evenness of buckets at every validation"
-    order,checkpointed = 55,('rows',) # after the recorder
+    order = 55 # after the recorder
+    checkpointed = ('rows',)
     def __init__(self,
         log=None, # Called with every row, a dict
     ): self.log,self.rows,self.handles,self.evenness = log,[],[],{}
@@ -133,7 +135,8 @@ class Beside:
         self.told = False
         self.answer,self.error = {},None # what the process has said; why it says no more
         self.step = 0 # of the last row
-        self.lines,self.over = queue.SimpleQueue(),threading.Event()
+        self.lines = queue.SimpleQueue()
+        self.over = threading.Event()
         self._send(start=dict(folder=str(self.folder), mode=mode, run_id=run_id, **options))
         try: self._start()
         except OSError as e: self._end(f'its process could not be started ({e})')
@@ -226,7 +229,8 @@ def wandb_id(
     resume:bool, # Go on with the run that is named there?
 )->str:
     "The id of a run: a new one, or when it is resumed the one that it had"
-    path,new = Path(path),new_id()
+    path = Path(path)
+    new = new_id()
     try:
         if resume and path.exists(): return path.read_text().strip() or new
         path.write_text(new)
@@ -269,7 +273,8 @@ class FinishWandb(Harmless):
 
     def after_fit(self):
         "Log and close the run"
-        run,last = self.run_beside,{}
+        run = self.run_beside
+        last = {}
         try:
             last['columns'] = list(self.recorder.metric_names[1:-1])
             last['rows'] = [[float(v) for v in row] for row in self.recorder.values]

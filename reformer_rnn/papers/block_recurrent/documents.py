@@ -171,7 +171,9 @@ def evaluate_documents(
     dl:DocumentDL, # Documents to read, with `resets`, in their order
 )->tuple: # Dicts by distance (start, bits, tokens) and by document (name, bits, tokens)
     "Read whole documents with the state carried, and sum up bits"
-    places,documents,state = 0,0,None
+    places = 0
+    documents = 0
+    state = None
     with evaluating(model):
         for step,(ids,rows,y) in enumerate(dl):
             if state is not None and rows.any(): state = model.restart(state, rows)
@@ -179,7 +181,8 @@ def evaluate_documents(
             bits = token_bits(logits, y)
             scored = (y!=IGNORE).cpu()
             where = torch.tensor([dl.position(i, step) or (0,0) for i in range(dl.bs)])
-            number,offset = where[:,:1],where[:,1:] # of the document, and of its first token
+            number = where[:,:1] # of the document, and of its first token
+            offset = where[:,1:]
             power = (offset+torch.arange(1, ids.shape[1]+1)).log2().floor().long()
             places += summed(power[scored], bits[scored], 40)
             documents += summed(number.expand_as(scored)[scored], bits[scored], len(dl.dataset))
@@ -217,7 +220,8 @@ def worth_of_states(
 )->dict: # Bits per token `carried`, `forgotten` and `swapped`, of how many `tokens` and `documents`
     "Read documents with their states, without, and with those of another document"
     texts = texts.to(next(model.parameters()).device)
-    W,n = window_of(model),texts.shape[1]-1
+    W = window_of(model)
+    n = texts.shape[1]-1
     readings = dict(carried=unchanged, forgotten=forget_states, swapped=swap_states)
     bits = dict.fromkeys(readings, 0.)
     after = {}

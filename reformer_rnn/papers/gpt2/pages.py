@@ -350,7 +350,8 @@ def _overlapping(model, x, keep):
 def _carrying(model, x, how):
     "Logits of windows that begin with a state, with none, or with that of another page"
     others = torch.arange(len(x)).roll(1)
-    outs,state = [],None
+    outs = []
+    state = None
     for window in x.split(model.window, 1):
         known = None if how=='zero' else state
         if how=='swapped' and state is not None: known = select_state(state, others)

@@ -25,7 +25,8 @@ from ...runs.measure import row_of,rows_ratio
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #0f615dfb
 def time_ratio(what, n, name='linear', other='softmax', other_n=None):
     "Measure: time of one, divided by that of another, round by round"
-    one,two = dict(name=name, n=n),dict(name=other, n=other_n or n)
+    one = dict(name=name, n=n)
+    two = dict(name=other, n=other_n or n)
     return rows_ratio('rows', one | dict(what=what), two | dict(what=what), clock='seconds')
 
 def crossing(what):

@@ -38,7 +38,8 @@ def speed_inputs(
     n_steps:int=1, # Writes a token
 )->dict: # Letter -> tensor
     "Random inputs for all candidates"
-    h,d = cfg.n_heads,cfg.d_head
+    h = cfg.n_heads
+    d = cfg.d_head
     k,v = torch.randn(2, b, h, n*n_steps, d)
     xs = dict(q=torch.randn(b, h, n, d), k=F.normalize(k, dim=-1), v=v,
               beta=torch.rand(b, h, n*n_steps),

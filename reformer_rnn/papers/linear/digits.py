@@ -85,7 +85,8 @@ def draw_pixels(
 ): # `(pixels, state)`: (b, length) integers with `known` in front, and the state at the end
     "Complete images pixel by pixel"
     ids = torch.cat([known.new_full((len(known),1), START), known], 1)
-    pixels,state = [known],None
+    pixels = [known]
+    state = None
     with evaluating(model):
         for _ in range(length-known.shape[1]):
             logits,state = model.step(ids, state)

@@ -213,7 +213,8 @@ def within_five(x):
 def cell_claim(attention, form):
     "The claim of one cell of the report's table"
     x = printed[attention][forms.index(form)]/100
-    row,column = models[attention],form.replace('full', 'Full')
+    row = models[attention]
+    column = form.replace('full', 'Full')
     why = 'One seed differs from the next by tens of points.' if attention=='lsh-1' else ''
     copying(f'{row} under {column}', f'{table}, row {row}, column {column}',
             f'A model trained with {row} and evaluated with {column} reaches {x:.2%}',

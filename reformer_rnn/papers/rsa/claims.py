@@ -288,7 +288,8 @@ def split_error(n=64, d=16, seed=0):
     A = rng.normal(size=(d,d))
     A /= abs(np.linalg.eigvals(A)).max() # so that nothing explodes
     x = rng.normal(size=(n,d))
-    h,whole = np.zeros(d),[]
+    h = np.zeros(d)
+    whole = []
     for row in x:
         h = A @ h+row
         whole.append(h)

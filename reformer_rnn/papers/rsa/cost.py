@@ -112,7 +112,8 @@ def cost_table(
 )->pd.DataFrame: # One row per model
     "Time and memory of the models, and ratios to the first"
     clock = 'wall' if result['config']['device'].startswith('cuda') else 'cpu'
-    seconds,memory = cost_seconds(result),result['peak_bytes']
+    seconds = cost_seconds(result)
+    memory = result['peak_bytes']
     first = next(iter(seconds))
     rows = {}
     for name,own in seconds.items():
