@@ -162,8 +162,7 @@ def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, s
     are any"""
     b,_,n,_ = q.shape
     if n==0: return v[:,:,:0]
-    fixed = bias is None or not bias.requires_grad
-    if n==1 and causal and k.shape[2]>last and fixed:
+    if n==1 and causal and k.shape[2]>last and (bias is None or not bias.requires_grad):
         return attend_one(q, k, v, real, bias, first, scale)
     # without a complete past, tiles reach beyond the keys
     if real is None and not (causal and k.shape[2]-n>=last): real = all_real(real, k)
