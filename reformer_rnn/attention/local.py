@@ -160,13 +160,11 @@ def _pairs_in_window(rows, cols, before, first, last, include_self, device):
 def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, scale):
     "Local attention of n queries in tiles, whose keys may follow those of a past"
     b,_,n,_ = q.shape
-    m = k.shape[2]
     if n==0: return v[:,:,:0]
-    fixed = bias is None or not bias.requires_grad
-    if n==1 and causal and m>last and fixed:
+    if n==1 and causal and k.shape[2]>last and (bias is None or not bias.requires_grad):
         return attend_one(q, k, v, real, bias, first, scale)
     # without a complete past, tiles reach beyond the keys
-    if real is None and not (causal and m-n>=last): real = all_real(real, k)
+    if real is None and not (causal and k.shape[2]-n>=last): real = all_real(real, k)
     if real is not None: real = real[:,None,:,None]
     q,k,v,real,before = cut_tiles(q, k, v, real, size, causal)
     rows = q.shape[2]
