@@ -30,8 +30,7 @@ class Results:
         # reproduce` wrote
         root='nbs',
     ):
-        self.root = Path(root)
-        self.runs = lru_cache(None)(self._runs)
+        self.root,self.runs = Path(root),lru_cache(None)(self._runs)
         if not self.files():
             raise FileNotFoundError(f'no results below {root}: expected files such as '
                                     f'{root}/70_papers/10_reformer/results/copy/lsh-4-seed0.json; '
@@ -309,10 +308,11 @@ class Claim:
         if not (self.measure or self.why):
             raise ValueError(f'{self.name}: expected `why` it cannot be tested')
 
+# %% ../../nbs/60_runs/07_claim.ipynb #6820fd24
 class Claims(list):
     "Claims in the order in which they are stated"
-    def add(self, *args, **kwargs):
-        "State a claim: what `Claim` takes"
+    def state(self, *args, **kwargs):
+        "State a claim; takes what `Claim` takes"
         self.append(Claim(*args, **kwargs))
 
 # %% ../../nbs/60_runs/07_claim.ipynb #8b94dcbc
