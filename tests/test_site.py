@@ -298,13 +298,11 @@ def test_copy_button(visit, server):
     page.wait_for_function('document.querySelector("button.copy").textContent == "Copied"')
     assert page.evaluate('navigator.clipboard.readText()').strip() == shown.strip()
 
-def test_next_leads_through_all_pages(visit):
+def test_next_leads_through_all_pages():
     "The front page leads to what to read, and from there the next links pass every page once."
-    page = visit((DOCS/'index.html').as_uri())
     seen = ['index.html']
-    while (following := page.locator('a.next-page')).count():
-        page.goto(following.evaluate('o => o.href'))
-        seen.append(page.url.removeprefix(DOCS.as_uri() + '/'))
+    while following := re.search('<a class="next-page" href="([^"]+)"', (DOCS/seen[-1]).read_text()):
+        seen.append(os.path.normpath(Path(seen[-1]).parent/following[1]))
         assert len(seen) <= len(PAGES), f'the next links go round: {seen}'
     assert seen[1] == 'reading.html'
     assert sorted([*seen, 'search.html']) == PAGES
