@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['PASS', 'GRADES', 'recall_predictions', 'tracking_predictions', 'predictions', 'HEAT_MAP', 'ExamCell', 'exam_cells',
-           'named', 'first_of', 'Prediction', 'predictions_table', 'verdict_text', 'planned_text', 'outcomes_text',
-           'lengths_lesson', 'recall_lesson', 'weight', 'weighed_cells', 'state_sizes', 'decoding_times', 'plot_exam',
-           'exam_numbers', 'rounded', 'separate', 'cell_text', 'grades_below', 'busiest', 'plot_lengths',
-           'draw_lengths', 'colors_below', 'plot_recall', 'decades', 'draw_recall']
+           'named', 'first_of', 'Prediction', 'predictions_table', 'is_control', 'verdict_text', 'planned_text',
+           'outcomes_text', 'lengths_lesson', 'recall_lesson', 'weight', 'weighed_cells', 'state_sizes',
+           'decoding_times', 'plot_exam', 'exam_numbers', 'rounded', 'separate', 'cell_text', 'grades_below', 'busiest',
+           'plot_lengths', 'draw_lengths', 'colors_below', 'plot_recall', 'decades', 'draw_recall']
 
 # %% ../../nbs/80_exam/03_results.ipynb #c338aa7b
 from dataclasses import dataclass
@@ -183,17 +183,23 @@ def predictions_table(
     return pd.DataFrame(rows)
 
 # %% ../../nbs/80_exam/03_results.ipynb #bff02fb3
+def is_control(name)->bool:
+    "Is a candidate one of the two that only say what scores mean?"
+    found = all_candidates().get(name)
+    return found is not None and found.control
+
 def verdict_text(
     cells:dict, # From `exam_cells`
 )->str: # Markdown
     "What has been sat, and what it shows"
     lines = [planned_text(cells)]
+    asked = [cell for cell in cells.values() if not is_control(cell.name)]
     for grade,says in (('solved','Solved at all sizes'),
                        ('learned','Learned at the sizes of training only'),
                        ('not','Not learned')):
-        own = [cell for cell in cells.values() if cell.grade==grade]
+        own = [cell for cell in asked if cell.grade==grade]
         if own: lines.append(f'{says}: {len(own)}, namely {named(own)}.')
-    edge = [cell for cell in cells.values() if cell.grade!='solved' and cell.at_edge]
+    edge = [cell for cell in asked if cell.grade!='solved' and cell.at_edge]
     if edge:
         lines.append('Not solved, with the best learning rate at the edge of those that were '
                      f'tried, so that another one may do better: {len(edge)}, namely '
