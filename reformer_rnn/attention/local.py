@@ -189,7 +189,7 @@ def attend_one(q, k, v, real, bias, first, scale):
     allowed = real
     if real is not None: allowed = real[:,None,None,:m]
     if bias is not None:
-        bias = bias.flip(-1).unsqueeze(1)
+        bias = bias.flip(-1)[None,:,None] # the fused kernel wants all four dimensions
         if allowed is None: allowed = bias
         else: allowed = torch.where(allowed, bias, -torch.inf)
     return sdpa(q, k[:,:,:m], v[:,:,:m], attn_mask=allowed, scale=scale)
