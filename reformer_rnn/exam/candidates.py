@@ -165,6 +165,7 @@ declared_candidates += (
     candidate('delta:2', 'delta', max_beta=2., conv_size=0),
     candidate('conv-delta:1', 'delta', max_beta=1.),
     candidate('conv-delta:2', 'delta', max_beta=2.),
+    candidate('gated_delta', 'gated_delta', conv_size=0),
     candidate('conv-gated_delta', 'gated_delta'),
     candidate('delta_product', 'delta_product', conv_size=0),
     candidate('conv-delta_product', 'delta_product'),
