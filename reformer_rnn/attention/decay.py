@@ -75,6 +75,7 @@ def decay_chunks(
     asked = Q*g.cumsum(-2).exp()
     return out + asked @ states[:,:-1], states[:,-1]
 
+# %% ../../nbs/10_attention/06_decay.ipynb #5f9a1f24
 def decaying_sums(
     g:Tensor, # Logarithms of what is left after each chunk, (b*h, chunks, d or 1)
     added:Tensor, # What each chunk adds, (b*h, chunks, d, dv)

@@ -412,6 +412,7 @@ def seen_so_far(
     before = (state.z>0).any(-1)
     return seen | before[...,None,None]
 
+# %% ../../nbs/10_attention/02_linear.ipynb #3729e48a
 def safe_divide(num, den, positive=None):
     """`num/den`, and zero with zero gradients where there was nothing to sum; refuses as
     `check_denominators` does"""

@@ -708,6 +708,7 @@ def _with_buckets(state, rotations, factors):
     buckets = discrete_choice(lambda: hash_buckets(state.k, rotations, factors))
     return state._replace(buckets=buckets)
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #57b781d3
 def read_hashed(
     q:Tensor, # Queries, (b, h, n, d)
     state:LSHState, # The context; without buckets its keys are hashed now

@@ -34,6 +34,7 @@ def share(
         return cell and cell.accuracy(size)
     return measure
 
+# %% ../../nbs/80_exam/09_claims.ipynb #4a911680
 def apart(
     task:str, # Its name
     name:str, # Of a candidate

@@ -297,6 +297,7 @@ def best_run(
     places = {rate: place for place,rate in enumerate(ExamConfig.rates)}
     return max(tried, key=lambda run: (score(run),-places.get(run['rate'], len(places))))
 
+# %% ../../nbs/80_exam/02_run.ipynb #94acc6ab
 def cell_runs(
     cfg:ExamConfig, # Settings of the exam
     task:str, # Name of the task

@@ -71,6 +71,7 @@ def gpt2_block(
         for k in '12': found[f'{new}norm{k}.{end}'] = weights[f'{old}ln_{k}.{end}']
     return found
 
+# %% ../../nbs/30_models/15_foreign.ipynb #87a2ce40
 def check_gpt2_config(
     c, # Its settings
 ):

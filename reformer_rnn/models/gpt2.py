@@ -384,6 +384,7 @@ def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected '
                          f'torch.bool of shape {tuple(ids.shape)}, False at padding')
 
+# %% ../../nbs/30_models/12_gpt2.ipynb #743527eb
 @patch
 def begin(self:RecurrentGPT2, state, reset):
     "The state at the start of a call: fit to be trained on, and in the type of the memory"

@@ -227,6 +227,7 @@ def recurrence_call(
             for _ in range(STEPS_TIMED): _,state = advance(elu1(q), elu1(k), v, state)
     return call
 
+# %% ../../nbs/70_papers/04_decoding.ipynb #49bf7839
 def einsum_step(q, k, v, state):
     "The formula as it is written"
     S = state.S+torch.einsum('bhid,bhie->bhde', k, v)

@@ -372,6 +372,7 @@ def ours_text(
     if low is None: return f'{value} (one run)'
     return value if row['low']==row['high'] else f'{value} [{low}, {high}]'
 
+# %% ../../nbs/60_runs/07_claim.ipynb #c5b04b0a
 def excludes_theirs(
     row:dict, # From `ledger_row`
 )->bool:

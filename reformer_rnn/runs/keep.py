@@ -251,6 +251,7 @@ def same_file(
     "Are two paths the same, wherever they start?"
     return Path(a).resolve()==Path(b).resolve()
 
+# %% ../../nbs/60_runs/08_keep.ipynb #a9832232
 def run_evaluate(
     cfg:EvaluateConfig, # What to measure
 )->dict: # Name -> bits per byte
