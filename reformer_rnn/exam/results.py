@@ -4,12 +4,14 @@
 
 # %% auto #0
 __all__ = ['PASS', 'GRADES', 'recall_predictions', 'tracking_predictions', 'predictions', 'HEAT_MAP', 'ExamCell', 'exam_cells',
-           'named', 'first_of', 'Prediction', 'predictions_table', 'is_control', 'verdict_text', 'planned_text',
-           'outcomes_text', 'lengths_lesson', 'recall_lesson', 'weight', 'weighed_cells', 'state_sizes',
-           'decoding_times', 'plot_exam', 'exam_numbers', 'rounded', 'separate', 'cell_text', 'grades_below', 'busiest',
-           'plot_lengths', 'draw_lengths', 'colors_below', 'plot_recall', 'decades', 'draw_recall']
+           'named', 'first_of', 'Prediction', 'predictions_table', 'is_control', 'verdict_text', 'tasks_text',
+           'most_text', 'planned_text', 'in_all_tasks', 'outcomes_text', 'lengths_lesson', 'recall_lesson', 'weight',
+           'weighed_cells', 'state_sizes', 'decoding_times', 'plot_exam', 'exam_numbers', 'rounded', 'separate',
+           'cell_text', 'grades_below', 'busiest', 'plot_lengths', 'draw_lengths', 'colors_below', 'plot_recall',
+           'decades', 'draw_recall']
 
 # %% ../../nbs/80_exam/03_results.ipynb #c338aa7b
+from collections import Counter
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -192,19 +194,40 @@ def verdict_text(
     cells:dict, # From `exam_cells`
 )->str: # Markdown
     "What has been sat, and what it shows"
-    lines = [planned_text(cells)]
     asked = [cell for cell in cells.values() if not is_control(cell.name)]
-    for grade,says in (('solved','Solved at all sizes'),
-                       ('learned','Learned at the sizes of training only'),
-                       ('not','Not learned')):
-        own = [cell for cell in asked if cell.grade==grade]
-        if own: lines.append(f'{says}: {len(own)}, namely {named(own)}.')
+    lines = [*most_text(asked),*outcomes_text(cells)]
     edge = [cell for cell in asked if cell.grade!='solved' and cell.at_edge]
     if edge:
-        lines.append('Not solved, with the best learning rate at the edge of those that were '
-                     f'tried, so that another one may do better: {len(edge)}, namely '
-                     f'{named(edge)}.')
-    return '\n'.join(f'- {line}' for line in [*lines,*outcomes_text(cells)])
+        lines.append(f'Of the cells that are not solved, {len(edge)} have their best learning rate '
+                     'at the edge of those that were tried, so that another one may do better.')
+    listed = '\n'.join(f'- {line}' for line in lines)
+    return '\n\n'.join([planned_text(cells),tasks_text(asked),listed])
+
+# %% ../../nbs/80_exam/03_results.ipynb #95e03f3c
+def tasks_text(
+    cells:list, # Of candidates that are no controls
+)->str: # Markdown
+    "One row per task: who solves it, and who learns it"
+    rows = ['| task | asks to | solved at all sizes | learned at the sizes of training only '
+            '| not learned |','|---|---|---|---|---|']
+    for name,task in exam_tasks.items():
+        own = [cell for cell in cells if cell.task.name==name and not task.held_out]
+        if not own: continue
+        who = {grade: [f'`{o.name}`' for o in own if o.grade==grade] for grade in GRADES}
+        rows.append(f'| {name} | {task.asks} | {first_of(who["solved"])} '
+                    f'| {first_of(who["learned"])} | {len(who["not"])} of {len(own)} |')
+    return '\n'.join(rows)
+
+def most_text(
+    cells:list, # Of candidates that are no controls
+)->list: # One sentence or none
+    "Who solves most tasks"
+    solved = Counter(cell.name for cell in cells if cell.grade=='solved')
+    if not solved: return []
+    most = max(solved.values())
+    best = [f'`{name}`' for name,n in solved.items() if n==most]
+    sat = {cell.task.name for cell in cells if not cell.task.held_out}
+    return [f'Most tasks are solved by {first_of(best)}: {most} of {len(sat)}.']
 
 # %% ../../nbs/80_exam/03_results.ipynb #7b2ade78
 def planned_text(cells)->str:
@@ -217,7 +240,15 @@ def planned_text(cells)->str:
             f'{planned} cells have been sat, {full} of them with {seeds} seeds or more.**')
     if left: text += f' In {left} of them, not all learning rates have been tried yet.'
     if full==planned: return text
+    everywhere = in_all_tasks(cells, seeds)
+    if everywhere: text += f' {len(everywhere)} candidates have {seeds} seeds in every task.'
     return f'{text} `reformer_rnn exam --resume`, started in the folder of this page, goes on.'
+
+def in_all_tasks(cells, seeds)->list:
+    "The candidates, controls included, with that many seeds in every task that has been sat"
+    tasks = {task for task,_ in cells}
+    full = Counter(name for (_,name),cell in cells.items() if len(cell.runs)>=seeds)
+    return [name for name,n in full.items() if n==len(tasks)]
 
 # %% ../../nbs/80_exam/03_results.ipynb #b18c519b
 def outcomes_text(cells)->list:
@@ -229,7 +260,8 @@ def outcomes_text(cells)->list:
     count = sum(map(len, found.values()))
     once = sum(len(cells[o.task,o.name].runs)==1 for o in predictions if (o.task,o.name) in cells)
     lines = [f'Theory made {len(predictions)} predictions, of which {count} can be looked at, '
-             f'{once} of them with one seed only.']
+             f'{once} of them with one seed only. {len(found.pop("as predicted"))} came out as '
+             'predicted.']
     for outcome,own in found.items():
         if own: lines.append(f'{outcome.capitalize()}: {len(own)}, namely {first_of(own)}.')
     return lines
