@@ -174,6 +174,7 @@ declared_candidates += (
 # %% ../../nbs/80_exam/01_candidates.ipynb #ee3047d7
 declared_candidates += (
     candidate('rsa', 'rsa'),
+    candidate('rsa:cyclical', 'rsa', heads=[('cos',1,0),('sin',1,0)]),
     convolved('rsa', 'rsa'),
     candidate('rsa_sliding', 'rsa_sliding', window=WINDOW),
     candidate('rsa_relative', 'rsa_relative', mem_len=512),

@@ -145,6 +145,7 @@ recall_predictions = (
     Prediction('recall', 'conv-linear', True, 'a sum reaches back'),
     Prediction('recall', 'block_recurrent:fixed:skip', True, 'states reach back'),
     Prediction('period', 'rsa', True, 'a cosine sums over whole periods'),
+    Prediction('period', 'rsa:cyclical', True, 'the same, with both heads cyclical'),
     Prediction('period', 'softmax', False, 'positions that training has not seen'),
 )
 
