@@ -242,13 +242,15 @@ def planned_text(cells)->str:
     if left: text += f' In {left} of them, not all learning rates have been tried yet.'
     if full==planned: return text
     everywhere = in_all_tasks(cells, seeds)
-    if everywhere: text += f' {len(everywhere)} candidates have {seeds} seeds in every task.'
+    if everywhere: text += (f' {len(everywhere)} candidates have {seeds} seeds in every task that '
+                            'more than the controls have sat.')
     return f'{text} `reformer_rnn exam --resume`, started in the folder of this page, goes on.'
 
 def in_all_tasks(cells, seeds)->list:
-    "The candidates, controls included, with that many seeds in every task that has been sat"
-    tasks = {task for task,_ in cells}
-    full = Counter(name for (_,name),cell in cells.items() if len(cell.runs)>=seeds)
+    "The candidates with that many seeds in every task that more than the controls have sat"
+    tasks = {task for task,name in cells if not is_control(name)}
+    full = Counter(name for (task,name),cell in cells.items()
+                   if task in tasks and len(cell.runs)>=seeds)
     return [name for name,n in full.items() if n==len(tasks)]
 
 # %% ../../nbs/80_exam/03_results.ipynb #b18c519b
