@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['PASS', 'GRADES', 'recall_predictions', 'tracking_predictions', 'predictions', 'HEAT_MAP', 'ExamCell', 'exam_cells',
            'named', 'first_of', 'Prediction', 'predictions_table', 'is_control', 'verdict_text', 'tasks_text',
-           'most_text', 'planned_text', 'in_all_tasks', 'outcomes_text', 'lengths_lesson', 'recall_lesson', 'weight',
-           'weighed_cells', 'state_sizes', 'decoding_times', 'plot_exam', 'exam_numbers', 'rounded', 'separate',
-           'cell_text', 'grades_below', 'busiest', 'plot_lengths', 'draw_lengths', 'colors_below', 'plot_recall',
-           'decades', 'draw_recall']
+           'most_text', 'planned_text', 'in_all_tasks', 'asked_tasks', 'outcomes_text', 'lengths_lesson',
+           'recall_lesson', 'weight', 'weighed_cells', 'state_sizes', 'decoding_times', 'plot_exam', 'exam_numbers',
+           'rounded', 'separate', 'cell_text', 'grades_below', 'busiest', 'plot_lengths', 'draw_lengths',
+           'colors_below', 'plot_recall', 'decades', 'draw_recall']
 
 # %% ../../nbs/80_exam/03_results.ipynb #c338aa7b
 from collections import Counter
@@ -248,10 +248,14 @@ def planned_text(cells)->str:
 
 def in_all_tasks(cells, seeds)->list:
     "The candidates with that many seeds in every task that more than the controls have sat"
-    tasks = {task for task,name in cells if not is_control(name)}
+    tasks = asked_tasks(cells)
     full = Counter(name for (task,name),cell in cells.items()
                    if task in tasks and len(cell.runs)>=seeds)
     return [name for name,n in full.items() if n==len(tasks)]
+
+def asked_tasks(cells)->set:
+    "Names of the tasks that more than the controls have sat"
+    return {task for task,name in cells if not is_control(name)}
 
 # %% ../../nbs/80_exam/03_results.ipynb #b18c519b
 def outcomes_text(cells)->list:
@@ -366,12 +370,13 @@ HEAT_MAP = ('A heat map with one row per candidate that has been examined and on
 def exam_numbers(
     cells:dict, # From `exam_cells`
 )->dict: # `tasks` and `cells`, as the mechanism `exam` of the site takes them
-    "What the table on the site is made from"
-    sat = {task for task,_ in cells}
+    "What the table on the site is made from, without tasks that only the controls have sat"
+    sat = asked_tasks(cells)
     tasks = {name: dict(sizes=task.test, unit=task.unit, chance=task.chance)
              for name,task in exam_tasks.items() if name in sat}
     rows = []
     for (task,name),cell in cells.items():
+        if task not in sat: continue
         runs = [[rounded(run['accuracy'].get(str(size))) for size in cell.task.test]
                 for run in cell.runs]
         rows.append(dict(candidate=name, task=task, grade=cell.grade, runs=runs))
