@@ -418,8 +418,7 @@ def busiest(
     most:int=10, # Candidates
 )->list: # Names
     "The candidates that have sat most tasks, without the controls"
-    known = all_candidates()
-    names = [name for _,name in cells if not (name in known and known[name].control)]
+    names = [name for _,name in cells if not is_control(name)]
     counts = {name: names.count(name) for name in names}
     return sorted(counts, key=counts.get, reverse=True)[:most]
 
