@@ -273,17 +273,18 @@ exam_tasks = {task.name: task for task in _memory+_order}
 class ExamDL(RecallDL):
     "Generate a task of the exam batch by batch"
     settings = 'task','lengths','ramp','seed','fixed' # these decide about the sequences
+    tasks = exam_tasks # Name -> task; a subclass may know others
     shortest = 1 # size: what a task needs, its `draw` checks
     def __init__(self,
         dataset:range, # Item numbers, without gaps
-        task:str='mqar', # Key of `exam_tasks`
+        task:str='mqar', # Key of `tasks`
         lengths:tuple=None, # Sizes, each for some of the batches; None for those of training
         ramp:int=0, # Passes until the last size comes in; 0 for all sizes from the beginning
         **kwargs, # `bs`, at the largest size, and `seed`, `fixed`, `epoch` of `RecallDL`
     ):
-        self.task = check_choice('task', task, exam_tasks)
+        self.task = check_choice('task', task, self.tasks)
         self.ramp = check_int('ramp', ramp, minimum=0)
-        super().__init__(dataset, lengths or exam_tasks[task].train, **kwargs)
+        super().__init__(dataset, lengths or self.tasks[task].train, **kwargs)
 
     def size(self, generator):
         "One of the sizes that are in"
@@ -293,7 +294,7 @@ class ExamDL(RecallDL):
 
     def draw(self, n_items, length, generator):
         "Sequences of the task, more of them if they are short"
-        task = exam_tasks[self.task]
+        task = self.tasks[self.task]
         n_items = n_items*task.length(max(self.lengths))//task.length(length)
         more = dict(held_out=self.fixed) if task.held_out else {}
         return task.draw(n_items, length, generator, **more)
