@@ -8,6 +8,7 @@ from fastai.callback import fp16, hook, schedule  # they add verbs to a Learner
 from fastai.learner import Learner, load_learner
 
 from reformer_rnn.all import *
+from reformer_rnn.papers.block_recurrent.states import StatesDL
 
 TEXT = b'It was the best of times, it was the worst of times. '*60
 small = dict(d_model=16, n_layers=1, n_heads=2)
@@ -50,10 +51,10 @@ def generated(cls, vocab_sz):
     dls = Loaders(cls(range(64), (40, 48), bs=8), cls(range(20), (40,), fixed=True, bs=8), device=torch.device('cpu'))
     return lm_learner(dls, LM(vocab_sz, **small))
 
-def exam():
-    sizes = exam_tasks['mqar'].train[:1]
-    train, valid = (ExamDL(range(n), lengths=sizes, bs=4, fixed=n == 8) for n in (16, 8))
-    return lm_learner(Loaders(train, valid, device=torch.device('cpu')), LM(1024, **small))
+def exam(cls=ExamDL, name='mqar'):
+    task = cls.tasks[name]
+    train, valid = (cls(range(n), name, task.train[:1], bs=4, fixed=n == 8) for n in (16, 8))
+    return lm_learner(Loaders(train, valid, device=torch.device('cpu')), LM(task.n_symbols, **small))
 
 def drawn():
     def draw(n): return (torch.arange(9).repeat(n, 1),)*2
@@ -64,11 +65,12 @@ LEARNERS = {
     'portions': partial(documents, True), 'GPT-2': gpt2, 'GPT-2 without flags': partial(gpt2, False), 'series': series,
     'copy': copy, 'varied copy': partial(copy, True), 'digits': digits, 'recall': partial(generated, RecallDL, 18),
     'parity': partial(generated, ParityDL, 2), 'permutations': partial(generated, PermutationsDL, 6),
-    'reassigned': partial(generated, ReassignedDL, 272), 'exam': exam, 'drawn': drawn}
+    'reassigned': partial(generated, ReassignedDL, 272), 'exam': exam,
+    'pairs': partial(exam, StatesDL, 'pairs'), 'drawn': drawn}
 
 # Whose learners do not write, and what they say instead
 NO_TEXT = {'series': 'learn.get_preds'} | {name: 'no vocabulary' for name in LEARNERS if name in (
-    'copy', 'varied copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'exam', 'drawn')}
+    'copy', 'varied copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'exam', 'pairs', 'drawn')}
 
 def targets(dl): return [b[-1] for b in dl]
 
