@@ -35,7 +35,7 @@ from ...models.block_recurrent import (BlockRecurrentLM,forget_states,scaled_mod
                                                  swap_states)
 from ...models.lm import LM,evaluating
 from ...training.callbacks import ResetRows
-from .recall import brt_learner
+from .recall import brt_learner,optimizers
 from ...runs.read import Runs,dashed,legend_below,shown
 from ...runs.train import LongRun,Training,fit_recorded
 
@@ -59,12 +59,13 @@ class DocLMConfig(LongRun):
     seq_len:int = 512 # N: tokens per row reads at a step, a multiple of every window
     bs:int = 4 # Rows of a training batch
     test_tokens:int = 0 # Read only so many tokens of each test document; 0 for all
+    optimizer:str = 'adam' # adam, or adafactor as in the paper, which takes larger rates
     schedule:str = 'one_cycle' # one_cycle, or constant
     lr:float = 3e-3 # Learning rate; for one_cycle the highest
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     epochs:int = 1 # Validations, at equal distances
     results:str = 'results/documents' # Folder in which every data set gets one, with all its runs
-    choices = dict(schedule=('one_cycle','constant'))
+    choices = dict(schedule=('one_cycle','constant'), optimizer=tuple(optimizers))
 
     @property
     def steps(self)->int:
