@@ -5,10 +5,11 @@
 # %% auto #0
 __all__ = ['FIRST', 'OTHER', 'BRT', 'brt_claims', 'state', 'ROOM', 'COLUMNS', 'on_par', 'text_hours', 'memory', 'remembers',
            'timed', 'stepped', 'counts', 'PAPER_SIZES', 'WORDS', 'TOKENS', 'PERPLEXITY', 'ablated', 'deep_gap', 'parts',
-           'solved', 'sooner', 'on_recall', 'wrong_starts', 'fixed_gates', 'six_gates', 'other_texts', 'untested',
-           'step_ratio', 'growth', 'paper_model', 'millions', 'parameter_ratio', 'operations', 'operation_ratio',
-           'recalled', 'online', 'learns_later', 'lstm_behind', 'bits', 'gap', 'gap_changes', 'paper_gap', 'text_claim',
-           'step_claim', 'size_claim', 'perplexity_off']
+           'solved', 'sooner', 'wrong_starts', 'holds', 'all_pairs', 'started', 'fixed_gates', 'six_gates',
+           'other_texts', 'untested', 'ask', 'FOLLOWING', 'control', 'step_ratio', 'growth', 'paper_model', 'millions',
+           'parameter_ratio', 'operations', 'operation_ratio', 'recalled', 'online', 'learns_later', 'lstm_behind',
+           'bits', 'gap', 'gap_changes', 'paper_gap', 'text_claim', 'step_claim', 'size_claim', 'perplexity_off',
+           'in_block', 'gained_in_block', 'follows']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #3d7acde4
 from functools import lru_cache,partial
@@ -22,8 +23,9 @@ from ...attention.block_recurrent import state_cells,state_updates
 from ...models.block_recurrent import BlockRecurrentLM,block_recurrent_paper
 from .documents import PAPER_BITS
 from .speed import PAPER_TIMES
+from .states import PAIRS
 from ...runs.claim import (
-    Claims,above_zero,answers,at_least,at_most,below_zero,between,difference,mean_of)
+    OWN,Claims,above_zero,answers,at_least,at_most,below_zero,between,difference,mean_of)
 from ...runs.interval import SHARE,counted,over_rounds,over_seeds,paired
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #48d08ae2
@@ -366,8 +368,6 @@ parts = partial(state, results='recall_parts', notebook=f'{ROOM}/01_recall',
                 smaller='2 layers of width 64, one symbol over 64 tokens, 200 updates')
 solved = partial(parts, form='{:.1%}')
 sooner = partial(parts, form='{:+.2f} bits', hours=.05)
-on_recall = ('reformer_rnn recall --lengths 64 --unseen 128 --epoch-steps 200 --lr 2e-3 '
-             '--seeds 0 1 2 --results results/recall_parts --attention')
 wrong_starts = 'lstm:skip+closed','lstm:skip+forgetting'
 
 parts('states need identities', 'Section 3.3',
@@ -386,30 +386,49 @@ solved('too many states are unstable', 'Section 4.5',
     setting='recall over 64 tokens with 128 states, for one symbol')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #0f83ecb7
-sooner('fewer states are worse', 'Section 4.5', 'Fewer recurrent states reduce accuracy',
-    'worse', region=above_zero, measure=learns_later('fixed:skip+2-states','fixed:skip'),
-    setting='2 states minus 8',
-    why='One symbol needs little room. On text, a single pair of runs says nothing.')
-sooner('one recurrent layer is enough', 'Section 4.5',
-    'Two recurrent layers side by side are no better than one',
-    region=at_least(-.02), measure=learns_later('fixed:skip+two-layers','fixed:skip'),
-    setting='two recurrent layers minus one and a sliding window',
-    command=f'{on_recall} fixed:skip fixed:skip+two-layers')
-sooner('a third gate does harm', 'Section 3.2',
-    'Attention to tokens and states one after the other needs a third gate, and is worse',
-    region=above_zero, measure=learns_later('fixed:dual+three-gates','fixed:dual'),
-    setting='three gates one after the other minus fixed:dual',
-    command=f'{on_recall} fixed:dual fixed:dual+three-gates')
 sooner('normalised keys are stable', 'Section 3.3',
     'Normalised queries and keys make training more stable',
     region=above_zero, measure=learns_later('fixed:skip+no-norm','fixed:skip'),
-    setting='without normalisation minus with it',
-    command=f'{on_recall} fixed:skip fixed:skip+no-norm')
+    setting='without normalisation minus with it')
 sooner('the LSTM gate lags behind everywhere', 'Section 4.3',
     'In all experiments the LSTM gate is behind the fixed gate',
     region=above_zero, results='recall', measure=lstm_behind,
     setting='lstm minus fixed, skip, single and dual',
     smaller='recall of one symbol over up to 256 tokens instead of texts')
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #6639599d
+holds = partial(state, results='brt_states/pairs', notebook=f'{ROOM}/04_states', form='{:+.1%}',
+                smaller='2 layers of width 64, 32 pairs beyond the windows, 1,000 updates',
+                why='With one symbol, which needs little room, the same pair decides nothing.')
+all_pairs = f'accuracy.{PAIRS[-1]}'
+
+holds('fewer states are worse', 'Section 4.5', 'Fewer recurrent states reduce accuracy',
+    'worse', region=below_zero,
+    measure=difference('fixed:skip+2-states','fixed:skip+8-states', all_pairs),
+    setting='accuracy over 32 pairs, 2 states minus 8')
+holds('one recurrent layer is enough', 'Section 4.5',
+    'Two recurrent layers side by side are no better than one',
+    region=at_most(.02, '{:+.0%}'),
+    measure=difference('fixed:skip+two-layers','fixed:skip+8-states', all_pairs),
+    setting='accuracy over 32 pairs, two recurrent layers minus one and a sliding window')
+holds('a third gate does harm', 'Section 3.2',
+    'Attention to tokens and states one after the other needs a third gate, and is worse',
+    region=below_zero, measure=difference('fixed:dual+three-gates','fixed:dual', all_pairs),
+    setting='accuracy over 32 pairs, three gates one after the other minus fixed:dual')
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #81f98d1b
+started = partial(state, results='recall_adafactor', notebook=f'{ROOM}/01_recall',
+                  smaller='2 layers of width 64, one symbol over 64 tokens, 200 updates')
+
+started('biases of 0 stay small', 'Section 3.5',
+    'Under Adafactor the biases of gates tend to stay small if they start at 0', 'small',
+    region=at_most(.01), measure=mean_of('lstm:skip+zero-biases','gate_bias'), form='{:.4f}',
+    setting='root mean square of the biases after training; the paper starts at 0.1')
+started('biases of 1 make states ignored', 'Section 3.5',
+    'Under Adafactor the states are ignored if the biases of gates start at 1', 'ignored',
+    region=at_most(.2, '{:.0%}'), form='{:.1%}',
+    measure=recalled('lstm:skip+one-biases','fixed:skip+one-biases', length='64'),
+    setting='recall over 64 tokens, W L = 32; chance is 12.5 %')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #03224ed0
 fixed_gates = ('reformer_rnn doclm pg19 --attention Rec:fixed:skip Rec:fixed:single '
@@ -436,10 +455,6 @@ untested('layers 4 and 10 are one layer more', 'Section 4.5',
         'first.')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #859d03e9
-untested('Adafactor needs this start', 'Section 3.5',
-    'Under Adafactor biases that start at 0 stay small, and at 1 the states are ignored',
-    hours=.2, why='All runs here use Adam; on recall it would take minutes, once Adafactor '
-                  'is an option.')
 untested('a million steps change no ranking', 'Section 4',
     'Trained for a million steps models improve, and their order does not change',
     '0.910 (PG19)', needs='a GPU', why='A million steps of 150 million parameters.')
@@ -450,3 +465,45 @@ untested('recurrence helps at scale', 'Table 2',
 untested('word perplexity of 32.34', 'Table 2',
     'Its perplexity per word on PG19 compares well with a Compressive Transformer of 36 layers',
     '32.34 against 33.6', needs='a GPU', why='It is the same model of 320 million parameters.')
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #0f2e77da
+ask = partial(brt_claims.state, OWN, notebook=f'{ROOM}/04_states',
+              smaller='2 layers of width 64, windows of 4, trained with 3 to 40 tokens, '
+                      '1,000 updates')
+FOLLOWING = *state_cells,'feedback:fixed:skip' # All that have states
+
+def in_block(number, *names):
+    "Measure: accuracy in a block of the sequences, over all runs of some models"
+    def measure(runs):
+        own = runs.of(*names)
+        return over_seeds(own.values(f'by_block.{number-1}'), SHARE, answers(own))
+    return measure
+
+def gained_in_block(number):
+    "Measure: accuracy in a block, the mean of all models with states minus sliding windows"
+    def measure(runs):
+        path = f'by_block.{number-1}'
+        own = [runs.of(name).by_seed(path) for name in FOLLOWING]
+        windows = runs.of('slide').by_seed(path)
+        seeds = windows.keys() & set.intersection(*(set(found) for found in own))
+        means = {seed: float(np.mean([found[seed] for found in own])) for seed in seeds}
+        return paired(means, windows)
+    return measure
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #8e7c398c
+def follows(name, task, number, text, region=at_least(.95, '{:.0%}'), **kwargs):
+    "State a claim on the tokens of one block"
+    ask(name, 'Our reading of Hutchins et al. 2022, 3.2', text, region=region, form='{:.1%}',
+        results=f'brt_states/{task}', setting=f'accuracy in block {number}, of 4 tokens',
+        **(dict(measure=in_block(number, *FOLLOWING)) | kwargs))
+
+control = 'The control: the first block, which needs no state, is learned'
+follows('parity within a block', 'parity', 1, control)
+follows('parity beyond the windows', 'parity', 3,
+        'In the block behind the windows, states know the parity better than windows',
+        above_zero, measure=gained_in_block(3))
+follows('parity from block to block', 'parity', 10, 'States follow the parity of 40 bits')
+follows('three cups within a block', 's3', 1, control)
+follows('three cups from block to block', 's3', 10, 'States follow 40 moves of three cups')
+follows('a group within a block', 'a5', 1, control)
+follows('a group from block to block', 'a5', 10, 'States follow 40 elements of the group A5')

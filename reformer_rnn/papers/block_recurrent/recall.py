@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['optimizers', 'built_otherwise', 'changed_later', 'recall_experiment', 'SmallStack', 'RecallConfig',
-           'what_is_recurrent', 'no_identities', 'shift_gates', 'gate_biases', 'zero_biases', 'one_biases',
-           'start_forgetting', 'start_closed', 'ThreeGates', 'three_gates', 'number_of_states', 'read_change',
-           'stack_model', 'recall_model', 'state_spread', 'brt_learner', 'recall_learner', 'recall_accuracy',
-           'train_recall', 'check_recall', 'accuracy_columns', 'plot_recall']
+           'what_is_recurrent', 'no_identities', 'shift_gates', 'start_forgetting', 'start_closed', 'gate_biases',
+           'zero_biases', 'one_biases', 'ThreeGates', 'three_gates', 'number_of_states', 'read_change', 'stack_model',
+           'recall_model', 'state_spread', 'brt_learner', 'recall_learner', 'recall_accuracy', 'train_recall',
+           'check_recall', 'accuracy_columns', 'plot_recall']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #685ed96c
 from dataclasses import dataclass
@@ -101,6 +101,15 @@ def shift_gates(layer, fixed, forget=0, into=0):
         o.f.bias.add_(forget)
         o.i.bias.add_(into)
 
+def start_forgetting(layer):
+    "Gates that keep a twentieth of a state, or less, from block to block at first"
+    shift_gates(layer, -4, forget=-4)
+
+def start_closed(layer):
+    "Gates that let less than a hundredth of what is new into a state at first"
+    shift_gates(layer, 5, into=-4)
+
+# %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #716ea0ec
 def gate_biases(module)->list:
     "The biases of all gates: of a fixed one, and of an LSTM to forget and to let in"
     fixed = [o.b for o in module.modules() if isinstance(o, FixedGate)]
@@ -115,14 +124,6 @@ def zero_biases(layer):
 def one_biases(layer):
     "Biases of size 1, which tell the gates to remember"
     shift_gates(layer, 1, forget=1, into=-1)
-
-def start_forgetting(layer):
-    "Gates that keep a twentieth of a state, or less, from block to block at first"
-    shift_gates(layer, -4, forget=-4)
-
-def start_closed(layer):
-    "Gates that let less than a hundredth of what is new into a state at first"
-    shift_gates(layer, 5, into=-4)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #fe046756
 class ThreeGates(StateCell):
