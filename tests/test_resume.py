@@ -29,6 +29,8 @@ TINY = {
                     d_model=16, n_heads=2, d_ff=16, window=4, n_states=4, bs=4), 8),
     'state_tracking': (dict(attention=('delta:1',), seeds=(0,), length=16, unseen=(24,), epochs=2, epoch_steps=4,
                             n_valid=8, d_model=16, n_heads=2, d_ff=16, bs=4), 6),
+    'brt_states': (dict(task='s3', attention=('lstm:skip',), seeds=(0,), epochs=2, epoch_steps=4, tokens=80, n_valid=8,
+                        d_model=16, n_heads=2, d_ff=16, n_states=4), 6),
     'doclm': (dict(attention=('Rec:fixed:skip',), tokens=3*20*4*32, epochs=3, d_model=16, n_layers=3, n_heads=2,
                    window=8, seq_len=32, bs=4, dropout=.1), 27),
     'gpt2_base': (dict(data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2,

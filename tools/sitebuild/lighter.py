@@ -7,7 +7,12 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'<pre><span></span>', '<pre>'),
     (r'<code class="(?:docutils literal notranslate|literal)">', '<code>'),  # site.css draws it as the theme does
     (r'(<div class="highlight-[\w-]+) notranslate">', r'\1">'),
-    (r'class="table-wrapper colwidths-auto ((?:[\w-]+ )?)docutils container"', r'class="table-wrapper \1container"'),
+    (r'class="table-wrapper colwidths-auto ', 'class="table-wrapper '),
+    (r'(<div class="[\w -]+) docutils container"', r'\1 container"'),
+    (r'<div class="highlight">', '<div class=highlight>'),
+    (r'(<link rel="stylesheet") type="text/css"', r'\1'),
+    (r'<meta name="viewport" content="width=device-width, initial-scale=1" />', ''),  # the theme says so itself
+    (r'<!-- Generated with [^>]*-->', ''),
     (r'class="reference internal"', 'class=reference'),
     (r'(<math[^>]*) display="inline"', r'\1'),  # as formulas are by themselves
     (r'<tr class="row-(?:odd|even)">', '<tr>'),

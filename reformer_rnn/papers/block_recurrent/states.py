@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from fastai.learner import Learner
 
-from ...core import check_choice,check_int,seed_everything
+from ...core import seed_everything
 from ...attention.block_recurrent import state_cells
 from ...data.exam_tasks import ExamDL,ExamTask,exam_tasks
 from ...data.loaders import IGNORE,Loaders
@@ -129,8 +129,7 @@ def train_states(
 def prepare_states(
     cfg:StatesConfig, # Settings
 )->StatesConfig: # The same, with the folder of the task
-    "Refuse what else cannot be run, before the first step"
-    for name in ('epochs','epoch_steps','tokens','n_valid'): check_int(name, getattr(cfg, name))
+    "Add the name of the task to the folder of the results"
     return replace(cfg, results=f'{cfg.results}/{cfg.task}')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #4f5eb01c
