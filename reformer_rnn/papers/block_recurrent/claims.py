@@ -503,8 +503,10 @@ follows('parity within a block', 'parity', 1, control)
 follows('parity beyond the windows', 'parity', 3,
         'In the block behind the windows, states know the parity better than windows',
         above_zero, measure=gained_in_block(3))
-follows('parity from block to block', 'parity', 10, 'States follow the parity of 40 bits')
+follows('parity from block to block', 'parity', 10, 'States follow the parity of 40 bits',
+        why='After four times as many updates one seed of two of lstm:single does.')
 follows('three cups within a block', 's3', 1, control)
-follows('three cups from block to block', 's3', 10, 'States follow 40 moves of three cups')
+follows('three cups from block to block', 's3', 10, 'States follow 40 moves of three cups',
+        why='After four times as many updates lstm:single knows whether the swaps are even.')
 follows('a group within a block', 'a5', 1, control)
 follows('a group from block to block', 'a5', 10, 'States follow 40 elements of the group A5')
