@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['rel_shift', 'position_scores', 'relative_attention', 'distance_codes', 'RelativeState', 'RelativeAttention',
-           'RSARelativeAttention']
+           'LagWeights', 'RSARelativeAttention']
 
 # %% ../../nbs/10_attention/09_relative.ipynb #19f812d5
 import math
@@ -20,7 +20,8 @@ from ..core import (
     cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size)
 from .cache import append_positions,last_positions,weights_mark
 from .layer import QKVAttention,register_attention,sdpa,split_heads
-from .rsa import blend,new_matrices
+from .local import toeplitz
+from .rsa import REM,blend,new_matrices
 from .softmax import KVState,allowed_pairs,causal_memory,hide_all
 
 # %% ../../nbs/10_attention/09_relative.ipynb #d3cefe66
@@ -312,6 +313,32 @@ def check_memory(self:RelativeAttention, state, x):
         raise ValueError(f'the memory holds {p} positions, more than mem_len={self.mem_len}: it '
                          'comes from a layer with a longer memory; start without a state')
 
+# %% ../../nbs/10_attention/09_relative.ipynb #e9e80be2
+class LagWeights(nn.Module):
+    "A free weight for every lag and head, in the place of recurrence encoding matrices"
+    def __init__(self,
+        rem:REM, # Matrices that give the initial values
+        lags:int, # Lags that have a weight: 1, 2, ..., lags; what is further back has none
+    ):
+        super().__init__()
+        self.heads = rem.heads
+        with torch.no_grad(): last = rem.matrix(1, lags+1)
+        self.weight = nn.Parameter(last[:,0,:-1].flip(1)) # (heads, lags)
+
+    def matrix(self,
+        n:int, # Number of queries, which are the last n of the keys' positions
+        m:int, # Number of keys
+    )->Tensor: # (heads, n, m), zero on the diagonal and where the key is later
+        "The matrices themselves"
+        past = self.weight[:,:m-1].flip(1)
+        unseen = m-1-past.shape[1]
+        return toeplitz(F.pad(past, (unseen,n)), n)
+
+    def forward(self, v, queries):
+        "`(P @ v, None)` for the last positions, as `REM` without a state"
+        P = self.matrix(queries, v.shape[2])
+        return P.to(v.dtype) @ v,None
+
 # %% ../../nbs/10_attention/09_relative.ipynb #c2341aa1
 @register_attention('rsa_relative')
 class RSARelativeAttention(RelativeAttention):
@@ -326,6 +353,9 @@ class RSARelativeAttention(RelativeAttention):
         share_pairs:bool=True, # Do heads with the same pair share decay and angle?
         init_mu:float=None, # Initial gate before the logistic function; default drawn from [-3, 3]
         truncate:int=None, # Lag beyond which the matrices are zero
+        # Lags with a free weight each in the place of every matrix, as `LagWeights`; None for
+        # matrices
+        lags:int=None,
         # `mem_len`, `clamp_len`, `same_length`, `code_dropout` of `RelativeAttention`; `d_head`,
         # `bias`
         **kwargs,
@@ -336,8 +366,9 @@ class RSARelativeAttention(RelativeAttention):
         if self.same_length: reach.append(check_int('mem_len', self.mem_len, minimum=2)-1)
         self.rem,self.mu = new_matrices(n_heads, heads, gate, share_pairs, init_mu,
                                         min(reach, default=None))
+        if lags is not None: self.rem = LagWeights(self.rem, min([check_int('lags', lags),*reach]))
         self.options |= dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs,
-                             init_mu=init_mu, truncate=truncate)
+                             init_mu=init_mu, truncate=truncate, lags=lags)
 
     def mix(self, q, k, v, mask):
         "Relative attention and matrices, blended"

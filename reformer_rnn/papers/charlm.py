@@ -40,7 +40,7 @@ class CharLMConfig(LongRun):
     "Settings of the character experiment"
     positional = 'file' # The option that needs no name
     file:str = '' # File to learn; without one, the first 100,000 bytes of enwik8, which are shipped
-    attention:tuple = ('linear',) # Also lsh-N, reversible-NAME, or xl, rsa-xl, brt, rsa-brt
+    attention:tuple = ('linear',) # Also lsh-N, reversible-NAME, or xl, rsa-xl, tl-xl, brt, rsa-brt
     evaluate:tuple = () # Other forms to evaluate as well: full, linear, LSH-8, LSH-4, LSH-2, LSH-1
     n_bytes:int = 0 # Use only this many bytes from the beginning of the file; 0 for all
     letters:bool = False # Read the 27 symbols of text8 instead of bytes, filtering Wikipedia's XML?
@@ -56,8 +56,8 @@ class CharLMConfig(LongRun):
     epochs:int = 1 # Passes through the training text
     lr:float = 3e-3 # Highest learning rate of the one-cycle schedule
     carry:bool = False # Carry the state from batch to batch? For attentions whose state is bounded
-    mem_len:int = 0 # Memory of xl and rsa-xl, window of brt and rsa-brt; 0 for as long as a row
-    eval_mem_len:int = 0 # Memory of xl and rsa-xl in evaluation; 0 for that of training
+    mem_len:int = 0 # Memory of the XLs, window of brt and rsa-brt; 0 for as long as a row
+    eval_mem_len:int = 0 # Memory of the XLs in evaluation; 0 for that of training
     sample:int = 200 # Bytes to generate at the end
     results:str = 'results/charlm' # Folder for the JSON file of every run, and the picture
     may_be_zero = 'sample',
@@ -91,10 +91,12 @@ def only_letters(
     return ids,f'{name}, {len(ids):,} letters'
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #386a9fca
-Whole = namedtuple('Whole', 'build matrices') # Its class, and has it recurrence encoding matrices?
+# Its class, has it recurrence encoding matrices, and how many free lags in their place?
+Whole = namedtuple('Whole', 'build matrices lags', defaults=(None,))
 
 # Names of models, which always carry their state
 whole_models = {'xl': Whole(TransformerXL, False), 'rsa-xl': Whole(TransformerXL, True),
+                'tl-xl': Whole(TransformerXL, True, 1024),
                 'brt': Whole(BlockRecurrentLM, False), 'rsa-brt': Whole(BlockRecurrentLM, True)}
 
 def whole_model(
@@ -102,7 +104,7 @@ def whole_model(
     name:str, # One of `whole_models`
 )->LM:
     "Build a Transformer-XL or a Block-Recurrent Transformer"
-    build,matrices = whole_models[name]
+    build,matrices,lags = whole_models[name]
     sizes = n_symbols(cfg),cfg.d_model,cfg.n_layers,cfg.n_heads,cfg.mem_len or cfg.seq_len
     options = dict(dropout=cfg.dropout)
     published = rsa_xl_enwik8()
@@ -110,7 +112,7 @@ def whole_model(
     if build is BlockRecurrentLM:
         options |= dict(recurrent=(-min(3, cfg.n_layers),), qk_scale=8.)
         if matrices: options['rem'] = rem
-    elif matrices: options |= dict(attention=published['attention'], **rem)
+    elif matrices: options |= dict(attention=published['attention'], lags=lags, **rem)
     return build(*sizes, **options)
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #dbca0413

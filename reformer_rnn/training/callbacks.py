@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn.utils import get_total_norm
 
 from ..core import check_int,memory_mark
+from ..attention.relative import LagWeights
 from ..attention.rsa import REM
 from ..blocks.loss import chunked_cross_entropy
 from ..models.lm import attention_as
@@ -335,11 +336,17 @@ class PeakMemory(Callback):
 def recurrence(
     model, # Whose layers may have recurrence encoding matrices
 )->list: # One dict for each such layer
-    "Gates, decays and angles"
-    layers = [layer for layer in model.modules() if isinstance(getattr(layer, 'rem', None), REM)]
-    values = [(layer.mu.sigmoid(),*layer.rem.eigenvalues()[:2]) for layer in layers]
-    return [dict(gate=mu.tolist(), decay=decay.tolist(), theta=theta.tolist())
-            for mu,decay,theta in values]
+    "Gates, and decays and angles where the weights are not free"
+    found = []
+    for layer in model.modules():
+        rem = getattr(layer, 'rem', None)
+        if not isinstance(rem, (REM,LagWeights)): continue
+        row = dict(gate=layer.mu.sigmoid().tolist())
+        if isinstance(rem, REM):
+            decay,theta = rem.eigenvalues()
+            row |= dict(decay=decay.tolist(), theta=theta.tolist())
+        found.append(row)
+    return found
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #49ccd500
 class GateRecord(Callback):

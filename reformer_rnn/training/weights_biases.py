@@ -19,6 +19,7 @@ from fastai.learner import Recorder
 from fastcore.basics import patch
 
 from ..attention.lsh import hash_buckets
+from ..attention.rsa import REM
 from .beside import new_id
 from ..core import check_writable
 
@@ -39,8 +40,10 @@ def layer_statistics(
     for name,module in model.named_modules():
         if hasattr(module, 'rem') and hasattr(module, 'mu'): # attention blended with recurrence
             found[f'{name}.gate'] = module.mu.detach().sigmoid().mean().item()
-            found |= {f'{name}.decay.{i}': v for i,
-                      v in enumerate(module.rem.eigenvalues()[0].detach().tolist())}
+        if isinstance(module, REM):
+            decays = module.eigenvalues()[0].detach().tolist()
+            layer = name.rpartition('.')[0]
+            found |= {f'{layer}.decay.{i}': decay for i,decay in enumerate(decays)}
         # of recurrent states
         if type(module).__name__=='FixedGate':
             found[f'{name}.keeps'] = module.b.detach().sigmoid().mean().item()
