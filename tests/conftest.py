@@ -1,5 +1,5 @@
 "What several tests share: running commands and functions, and virtual environments that borrow what is installed here."
-import multiprocessing, os, shutil, subprocess, sys, sysconfig, venv
+import multiprocessing, os, runpy, shutil, subprocess, sys, sysconfig, tempfile, venv
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,7 @@ def run(*command, cwd=ROOT, timeout=900):
 # What takes seconds to import, imported once for all processes that the tests fork; what is missing is passed over.
 HEAVY = ('torch', 'torch._dynamo', 'torch.distributed.fsdp', 'fastai.callback.all', 'fastai.text.all', 'scipy.signal',
          'sklearn.linear_model', 'pandas', 'matplotlib.pyplot', 'nbdev.test', 'execnb.shell', 'tokenizers',
-         'transformers', 'safetensors.torch')
+         'transformers', 'safetensors.torch', 'nbdev.processors', 'ziamath', 'fontTools.subset')
 
 # Of the package these processes have nothing. The server of Python 3.11 does not look where pytest looks for modules,
 # and says nothing when it finds none: only installed ones can be named.
@@ -68,6 +68,25 @@ def logged(log, function, args):
     multiprocessing.set_start_method(None, force=True)  # its own children start as they would anywhere
     os.chdir(ROOT)
     function(*args)
+
+def forked_script(script, folder, *args):
+    "Run a Python script in `folder` as `subprocess.run` does, in a process that has the heavy imports behind it."
+    with tempfile.TemporaryDirectory() as said:
+        out, err = Path(said)/'out', Path(said)/'err'
+        process = FORKS.Process(target=as_script, args=(str(script), folder, args, out, err))
+        process.start()
+        process.join()
+        return subprocess.CompletedProcess([script, *args], process.exitcode, out.read_text(), err.read_text())
+
+def as_script(script, folder, args, out, err):
+    "Become a script that was called in `folder`, with its output in two files."
+    for stream, path in enumerate((out, err), 1):
+        with open(path, 'w') as f: os.dup2(f.fileno(), stream)
+    multiprocessing.set_start_method(None, force=True)
+    os.chdir(folder)
+    sys.argv = [script, *map(str, args)]
+    sys.path.insert(0, str(Path(script).parent))
+    runpy.run_path(script, run_name='__main__')
 
 def borrowing_venv(folder):
     "A new virtual environment in `folder` that sees the packages installed here; the path of its Python."

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import torch
 from conftest import ROOT, run
-from test_tools import PICTURE, cell, contents, stream, tool, write_notebook
+from test_tools import PICTURE, cell, contents, nbdev, stream, tool, write_notebook
 
 sys.path.insert(0, str(ROOT/'tools'))
 from find_browser import ADVICE, find
@@ -19,7 +19,6 @@ FORWARDS = {p.relative_to(DOCS).as_posix()
             for p in DOCS.rglob('*.html') if 'http-equiv="refresh"' in p.read_text()[:600]}
 PAGES = sorted({p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.html')} - FORWARDS)
 MB = 2**20
-EXPORT = Path(sys.executable).with_name('nbdev_export')
 
 def test_docs_in_step(): run(sys.executable, 'tools/build_docs.py', '--check')
 
@@ -534,7 +533,7 @@ def project(tmp_path):
                    figure('#| fig-alt: "A: dot"\nplot()'),
                    cell('code', '#| hide\nsecret()'), cell('code', '#| echo: false\nunseen()', stream('seen')),
                    cell('code', '#| exports\ndef shown():\n    "Show"'))
-    run(EXPORT, cwd=tmp_path)
+    nbdev('export', tmp_path)
     return tmp_path
 
 def test_small_site(project):
@@ -607,7 +606,7 @@ def test_lesson_and_reference(project):
     cells = json.loads(path.read_text())['cells']
     write_notebook(path, *cells, cell('code', '#| export\nLIMIT = 3\ndef later():\n    "Help"'),
                    cell('markdown', '## The end'))
-    run(EXPORT, cwd=project)
+    nbdev('export', project)
     built = tool('build_docs.py', project)
     assert built.returncode == 0, built.stderr
     page = (project/'docs'/'part'/'one.html').read_text()
@@ -678,7 +677,7 @@ def test_faults_are_named(project, fault):
     notebook = json.loads(path.read_text())
     number = len(notebook['cells'])
     write_notebook(path, *notebook['cells'], wrong)
-    run(EXPORT, cwd=project)
+    nbdev('export', project)
     built = tool('build_docs.py', project)
     assert built.returncode == 1 and not (project/'docs').exists()
     assert message in built.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from conftest import ROOT, run
+from conftest import ROOT, forked_script, run
 
 PICTURE = 'iVBORw0KGgo='
 
@@ -22,7 +22,12 @@ def write_notebook(path, *cells):
 
 def tool(name, folder, *args):
     "Run a tool in `folder`; the finished process."
-    return subprocess.run([sys.executable, ROOT/'tools'/name, *args], cwd=folder, capture_output=True, text=True)
+    return forked_script(ROOT/'tools'/name, folder, *args)
+
+def nbdev(command, folder):
+    "Run a command of nbdev in `folder`."
+    ran = forked_script(Path(sys.executable).with_name(f'nbdev_{command}'), folder)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 @pytest.fixture
 def project(tmp_path):
@@ -31,7 +36,7 @@ def project(tmp_path):
     (tmp_path/'nbs').mkdir()
     write_notebook(tmp_path/'nbs'/'00_one.ipynb', cell('markdown', '# One\n\n> A module.'),
                    cell('code', '#| default_exp one'), cell('code', '#| export\ndef one(): return 1'))
-    for command in 'nbdev_export', 'nbdev_clean': run(Path(sys.executable).with_name(command), cwd=tmp_path)
+    for command in 'export', 'clean': nbdev(command, tmp_path)
     return tmp_path
 
 def contents(folder): return {p: p.read_bytes() for p in folder.rglob('*') if p.is_file()}
