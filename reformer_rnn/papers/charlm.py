@@ -20,6 +20,7 @@ from torch import Tensor
 
 from ..core import check_choice,check_int,seed_everything
 from ..attention.layer import attention_layers
+from ..attention.rsa import paper_heads
 from ..data.text import bigram_bits,decode,read_bytes,split_bytes,text_dls,unigram_bits
 from ..data.wiki import TEXT8_SYMBOLS,decode_text8,encode_text8,text_name,wiki_text
 from ..models.block_recurrent import BlockRecurrentLM
@@ -58,6 +59,9 @@ class CharLMConfig(LongRun):
     carry:bool = False # Carry the state from batch to batch? For attentions whose state is bounded
     mem_len:int = 0 # Memory of the XLs, window of brt and rsa-brt; 0 for as long as a row
     eval_mem_len:int = 0 # Memory of the XLs in evaluation; 0 for that of training
+    # Of the two cosine and two sine heads of rsa-xl, tl-xl and rsa-brt; those of a public
+    # reproduction
+    dilations:tuple = (3,6,9,12)
     sample:int = 200 # Bytes to generate at the end
     results:str = 'results/charlm' # Folder for the JSON file of every run, and the picture
     may_be_zero = 'sample',
@@ -108,7 +112,8 @@ def whole_model(
     sizes = n_symbols(cfg),cfg.d_model,cfg.n_layers,cfg.n_heads,cfg.mem_len or cfg.seq_len
     options = dict(dropout=cfg.dropout)
     published = rsa_xl_enwik8()
-    rem = dict(heads=published['heads'], init_mu=published['init_mu'])
+    heads = paper_heads((0,0,0,0,2,2), cfg.dilations)
+    rem = dict(heads=heads, init_mu=published['init_mu'])
     if build is BlockRecurrentLM:
         options |= dict(recurrent=(-min(3, cfg.n_layers),), qk_scale=8.)
         if matrices: options['rem'] = rem
