@@ -100,7 +100,8 @@ def build(cfg, folder):
     stop(problems)
     sphinx(source, site, cfg, places, problems)
     stop(problems)
-    for name in ('.buildinfo', 'objects.inv'): (site/name).unlink(missing_ok=True)
+    unused = site/'.buildinfo', site/'objects.inv', *site.rglob('*.map')  # maps lead to sources of the theme
+    for path in unused: path.unlink(missing_ok=True)
     shutil.rmtree(site/'_sources', ignore_errors=True)
     (site/'.nojekyll').touch()
     html.finish(site, runs.read_rows(nbs/'results'/'claims.json'))
