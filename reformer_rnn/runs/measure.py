@@ -11,7 +11,7 @@ import os,time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict,dataclass
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods,get_context
 from statistics import median
 
 import torch
@@ -136,6 +136,14 @@ def rows_ratio(
 # %% ../../nbs/60_runs/06_measure.ipynb #971a9ecf
 def _start(threads): torch.set_num_threads(threads); seed_everything(0)
 
+def _imported(*functions):
+    "How processes start that have the modules of these functions already, where a system can fork"
+    if 'forkserver' not in get_all_start_methods(): return get_context('spawn')
+    modules = {getattr(f, '__module__', None) for f in functions if callable(f)}
+    context = get_context('forkserver')
+    context.set_forkserver_preload(['__main__',*sorted(modules-{None,'__main__'})])
+    return context
+
 def in_process(
     f, # A function of a module
     *args, # What it gets
@@ -143,10 +151,11 @@ def in_process(
     env:dict=None, # Variables of the environment to set, such as those of an allocator
 ): # What it returns
     "Call a function in a fresh process"
+    context = get_context('spawn') if env else _imported(f, *args)
     before = {name: os.environ.get(name) for name in env or {}}
     os.environ.update(env or {})
     try:
-        with ProcessPoolExecutor(1, mp_context=get_context('spawn'), initializer=_start,
+        with ProcessPoolExecutor(1, mp_context=context, initializer=_start,
                                  initargs=(threads,)) as pool:
             return pool.submit(f, *args).result()
     finally:
