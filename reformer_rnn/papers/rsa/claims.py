@@ -91,6 +91,7 @@ def held_out_change(name, other):
         return paired(ours, held_out(runs, other))
     return measure
 
+# %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #540989b1
 def near_minus(name, other):
     "Measure: bits of a model with near matrices minus those of one of the other folder"
     def measure(far, near):
