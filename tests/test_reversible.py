@@ -13,7 +13,7 @@ from reformer_rnn.blocks.reversible import ReversibleStack
 from reformer_rnn.blocks.transformer import Block
 torch.set_num_threads(1)
 depth,reversible = int(sys.argv[1]),sys.argv[2]=='True'
-def block(): return Block(LSHAttention(256, 4, max_len=2048), dropout=.1, ff_chunks=4)
+def block(): return Block(LSHAttention(256, 4, max_len=1024), dropout=.1, ff_chunks=4)
 stack = ReversibleStack((block() for _ in range(depth)), reversible)
 for p in stack.parameters(): p.grad = torch.zeros_like(p) # weights and their gradients are no activations
 def mark(name):
@@ -23,7 +23,7 @@ def step(n): stack(torch.randn(1, n, 256), keep_states=False)[0].square().mean()
 step(64) # what is allocated once
 Path('/proc/self/clear_refs').write_text('5') # forget the peak
 before = mark('VmRSS')
-step(2048)
+step(1024)
 print(mark('VmHWM')-before-sum(p.nbytes for p in stack.parameters() if reversible)/1024)
 """
 
