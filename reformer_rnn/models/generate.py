@@ -300,12 +300,16 @@ def decoder(self:Generating,
 # %% ../../nbs/30_models/03_generate.ipynb #425b631e
 class Compiled:
     "A function of tensors through `torch.compile`, or as it is where that does not work"
+    asserts = 'size_asserts','alignment_asserts','scalar_asserts' # of every call
     def __init__(self, f, constants=False):
         self.plain = f
+        # what guards have made sure of need not be asserted once more
+        known = torch._inductor.list_options()
+        options = {name: False for name in self.asserts if name in known}
         # constants need no look in every call; new in PyTorch 2.9
         skip = constants and getattr(torch.compiler, 'skip_guard_on_globals_unsafe', None)
-        options = dict(options=dict(guard_filter_fn=skip)) if skip else {}
-        self.f = torch.compile(f, **options)
+        if skip: options['guard_filter_fn'] = skip
+        self.f = torch.compile(f, options=options)
         self.works = None # not known before the first call
 
     def __call__(self, *args):

@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['Call', 'Recorder', 'NotRepeatable', 'Joined', 'Program', 'Appended', 'InPlace', 'state_leaves', 'with_leaves',
-           'same_form', 'Replay', 'Steps']
+           'without_numbers', 'form_of', 'same_form', 'Replay', 'Steps']
 
 # %% ../../nbs/30_models/02_tape.ipynb #cc101ee5
 import math
 from contextlib import nullcontext
+from operator import attrgetter
 from typing import NamedTuple
 
 import torch
@@ -18,7 +19,8 @@ from fastcore.basics import patch
 from torch.overrides import TorchFunctionMode
 
 from ..core import map_state,using_up
-from ..attention.cache import append_positions,last_positions,with_room,write_last
+from ..attention.cache import append_positions,last_positions
+from ..attention.cache import with_room_for_last,write_last
 
 # %% ../../nbs/30_models/02_tape.ipynb #784999e3
 class Call(NamedTuple):
@@ -91,7 +93,7 @@ class Joined:
 
 def _versions(weights):
     "What changes if weights do"
-    return [(o.data_ptr(),o._version) for o in weights]
+    return list(map(Tensor.data_ptr, weights)),list(map(attrgetter('_version'), weights))
 
 # %% ../../nbs/30_models/02_tape.ipynb #76534448
 def _alike(calls, weights)->dict: # Position of the first of them -> positions
@@ -134,6 +136,8 @@ class Program:
         self.lines = []
         self.count = 0
         self.steady = False # has it been seen twice in a row?
+        self.forms = {} # form of a state that it was seen with -> tree of what it left
+        self.sure = set() # forms that it was seen with twice
         # weights of inference mode have no versions, so changes to them go unseen
         self.parts = [] if any(o.is_inference() for o in weights) else weights
         self.versions = _versions(self.parts)
@@ -194,8 +198,9 @@ class Appended(NamedTuple):
     place:int # Of the input
     n:int # Positions that are appended
     dim:int # The axis of positions
+    keep:int = math.inf # How many of the last positions the step returns
 
-def _appended(calls, inputs, outputs)->tuple: # id -> `Appended`; place of an output -> what it is
+def _appended(calls, inputs, outputs)->tuple: # id -> `Appended`; place of an output -> that of it
     "Inputs of which only `append_positions` makes use, and outputs that are what comes of them"
     used = [id(t) for o in calls for t in _tensors([*o.args,*o.kwargs.values()])]
     places = {id(o): i for i,o in enumerate(inputs) if used.count(id(o))==1}
@@ -206,10 +211,13 @@ def _appended(calls, inputs, outputs)->tuple: # id -> `Appended`; place of an ou
             if old.dtype!=new.dtype: continue
             found[id(call.out)] = Appended(places[id(old)], new.shape[dim], dim)
         if call.f is last_positions and id(call.args[0]) in found:
-            kept[id(call.out)] = found[id(call.args[0])].place,call.args[1:]
-    whole = {key: (o.place,None) for key,o in found.items()}
-    rest = {j: (whole | kept).get(id(o)) for j,o in enumerate(outputs)}
-    return found,{j: o for j,o in rest.items() if o}
+            x,n,dim = call.args
+            if dim==found[id(x)].dim: kept[id(call.out)] = found[id(x)]._replace(keep=n)
+    rest = {}
+    for j,o in enumerate(outputs):
+        cut = (found | kept).get(id(o))
+        if cut and all(cut.place!=other.place for other in rest.values()): rest[j] = cut
+    return found,rest
 
 # %% ../../nbs/30_models/02_tape.ipynb #e756b3bf
 class InPlace:
@@ -218,8 +226,10 @@ class InPlace:
         program:Program, # Made already
         compiled, # Makes a faster function: `(f, constants=False)`
     ):
-        self.appended = list(program.appended.values())
-        self.rest = program.rest
+        whole = {o.place: o for o in program.appended.values()}
+        # what is returned of them says how many positions to keep
+        self.appended = list((whole | {o.place: o for o in program.rest.values()}).values())
+        self.rest = {j: o.place for j,o in program.rest.items()}
         self.n = len(program.returned)
         inside = [name for j,name in enumerate(program.returned) if j not in self.rest]
         f = program.function(inside, append=write_last) if self.appended else program.run
@@ -230,15 +240,11 @@ class InPlace:
         "As `run`"
         if not self.appended: return self.f(*inputs)
         inputs = list(inputs)
-        for place,n,dim in self.appended: inputs[place] = with_room(inputs[place], n, dim)
+        last = {}
+        for place,n,dim,keep in self.appended:
+            inputs[place],last[place] = with_room_for_last(inputs[place], n, dim, keep)
         computed = iter(self.f(*inputs))
-        return [self.outside(inputs, j) if j in self.rest else next(computed)
-                for j in range(self.n)]
-
-    def outside(self, inputs, j):
-        "An output that is an input after it was written to, or the end of it"
-        place,last = self.rest[j]
-        return last_positions(inputs[place], *last) if last else inputs[place]
+        return [last[self.rest[j]] if j in self.rest else next(computed) for j in range(self.n)]
 
 # %% ../../nbs/30_models/02_tape.ipynb #c1fa3a4c
 @patch
@@ -342,10 +348,17 @@ def with_leaves(
     rest = iter(leaves)
     return map_state(lambda _: next(rest), state)
 
+def without_numbers(state):
+    "The same tree with empty tensors"
+    return map_state(lambda o: o.new_empty(0), state)
+
+def form_of(state)->str:
+    "All about a state but its numbers: its tree, and the shapes, types and devices of its tensors"
+    return repr(map_state(lambda o: (o.shape,o.dtype,o.device), state))
+
 def same_form(a, b)->bool:
     "Do two states differ in their numbers only?"
-    def form(state): return [(o.shape,o.dtype,o.device) for o in state_leaves(state)]
-    return form(a)==form(b)
+    return form_of(a)==form_of(b)
 
 # %% ../../nbs/30_models/02_tape.ipynb #5bbfb939
 class Replay:
@@ -375,23 +388,26 @@ class Replay:
         around=nullcontext, # Makes the context in which the model itself runs
     )->Tensor: # Logits of the next token, (b, vocab_sz)
         "Read one more token per row, under `inference_mode`"
-        if not self.left or not self.last.current():
-            with around(): return self.slowly(ids)
-        self.left -= 1
-        logits,*self.leaves = self.last.step(ids, *self.leaves)
-        return logits
+        if self.left and self.last.current(): return self.next(ids)
+        if program := self.recall(ids): return self.once(ids, program)
+        with around(): return self.slowly(ids)
 
 # %% ../../nbs/30_models/02_tape.ipynb #01dce97c
 @patch
 def keep(self:Replay, state):
     "Remember a state, its tensors apart from their tree"
     self.leaves = state_leaves(state)
-    self.tree = map_state(lambda o: o.new_empty(0), state)
+    self.tree = without_numbers(state)
+
+@patch
+def state(self:Replay):
+    "Put the state together"
+    return with_leaves(self.tree, self.leaves)
 
 @patch
 def slowly(self:Replay, ids):
     "A step of the model, recorded unless that is of no use"
-    state = with_leaves(self.tree, self.leaves)
+    state = self.state()
     # the first state may be shared with somebody; all others were made here
     with using_up() if self.own else nullcontext():
         if self.why: logits,new = self.plain(ids, state)
@@ -413,9 +429,43 @@ def note(self:Replay, calls, ids, before, logits, after):
     alike = self.last is not None and self.last.same(program)
     self.last = self.find(program)
     if alike: self.last.steady = True
+    if self.own: self.met(form_of((ids,before)), without_numbers(after))
     self.missed = 0 if self.last.steady else self.missed+1
     if self.missed>self.tries: return self.give_up('no step is like the one before')
     if self.last.steady: self.left = self.model.even_steps(before, after)
+
+# %% ../../nbs/30_models/02_tape.ipynb #8849a005
+@patch
+def next(self:Replay, ids):
+    "One more step like the one before"
+    self.left -= 1
+    logits,*self.leaves = self.last.step(ids, *self.leaves)
+    return logits
+
+@patch
+def met(self:Replay, form, left):
+    "Remember that the last program met a state of some form, and the tree that it left"
+    if form in self.last.forms: self.last.sure.add(form)
+    self.last.forms[form] = left
+
+@patch
+def recall(self:Replay, ids): # A `Program`, or None
+    "What a step does with a state of this form, if that is known"
+    # a state that somebody else holds must not be written over
+    if not self.own or not self.known: return None
+    form = form_of((ids,self.state()))
+    return next((o for o in self.known if form in o.sure and o.current()), None)
+
+@patch
+def once(self:Replay, ids, program):
+    "A step that was recalled"
+    before = self.state()
+    run = program.step if program.steady else program.run
+    logits,*self.leaves = run(ids, *self.leaves)
+    self.tree = program.forms[form_of((ids,before))]
+    self.last = program
+    self.left = self.model.even_steps(before, self.state()) if program.steady else 0
+    return logits
 
 # %% ../../nbs/30_models/02_tape.ipynb #f79042a8
 @patch
