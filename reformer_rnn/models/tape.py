@@ -448,6 +448,7 @@ def met(self:Replay, form, left):
     if form in self.last.forms: self.last.sure.add(form)
     self.last.forms[form] = left
 
+# %% ../../nbs/30_models/02_tape.ipynb #8849a006
 @patch
 def recall(self:Replay, ids): # A `Program`, or None
     "What a step does with a state of this form, if that is known"
