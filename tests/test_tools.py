@@ -105,13 +105,17 @@ def test_run_nbs_stores_light_pictures(project):
 
 def test_packed_drawings():
     sys.path.insert(0, str(ROOT/'tools'))
-    from sitebuild.figures import packed, relative
+    from sitebuild.figures import packed, packed_inside, relative
     assert relative('M 10 10 \nL 20 10.5 \nL -1 .25 \nz\nM 1 1 \nQ 2 2 3 3') == 'm10 10l10 .5l-21-10.25zm-9-9q1 1 2 2'
     svg = ('<svg><!-- a --><g id="used">\n <path id="glyph" d="M 80 16 \nL 96 0 \nz\n" transform="scale(0.015625)"/>\n'
-           '</g><use xlink:href="#used"/><path d="M 0 0 \nL 9 9 \n" style="fill: none"/></svg>')
-    assert packed(svg) == ('<svg><g id="used"><path d="m10 2l2-2z" transform="scale(.125)"/></g>'
-                           '<use xlink:href="#used"/></svg>')
+           '</g><use xlink:href="#used" transform="translate(63.6 0)"/><path fill="#abc" d="M 0 0 \nL 9 9 \n"/>'
+           '<path d="M 0 0 \nL 9 9 \n" style="fill: none"/></svg>')
+    assert packed(svg) == ('<svg><g id="g0"><path d="m10 2l2-2z" transform="scale(.125)"/></g>'
+                           '<use href="#g0" x="63.6"/><path fill="#abc" d="m0 0l9 9"/></svg>')
     assert packed(packed(svg)) == packed(svg)
+    inside = '<img src="data:image/svg+xml;base64,{}">'.format
+    coded = lambda text: base64.b64encode(text.encode()).decode()
+    assert packed_inside(inside(coded(svg))) == inside(coded(packed(svg)))
 
 def test_pictures_of_runs(tmp_path):
     "Runs, interval, region and claimed number stand on one scale; what was not run has no picture."

@@ -178,7 +178,8 @@ class Converter:
             if picture or REPR.match(''.join(data.get('text/plain', ''))): data.pop('text/plain', None)
             if 'text/html' in data:
                 self.check_mechanism(cell.place, ''.join(data['text/html']))
-                data['text/html'] = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
+                html = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
+                data['text/html'] = figures.packed_inside(html)
             if 'text/markdown' in data:
                 data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
             if data or out.output_type == 'stream': yield out

@@ -9,6 +9,7 @@ STEP = re.compile(r'([MLQCz])([^MLQCz]*)')  # A letter of a path and its numbers
 # A scale is kept as it is: 1/64, rounded, would make letters larger than the places they have; other numbers are
 # rounded to a hundredth of a point
 NUMBER = re.compile(r'scale\([^)]*\)|(?<=[\s"(,MLQCzHV])-?\d+\.\d{3,}')
+EMBEDDED = re.compile(r'(data:image/svg\+xml;base64,)([\w+/=]+)')
 
 def light_png(picture):
     "The PNG `picture` (base64) with a palette of 256 colours, a third of its size."
@@ -56,6 +57,18 @@ def relative(path, coarse=1):
         if letter == 'M': start = here
     return ''.join(parts)
 
+def renamed(picture):
+    "The SVG `picture` with short names, and only of what is used: a letter is called up by its name."
+    used = set(re.findall(r'#([\w.-]+)', picture))
+    names = [o for o in re.findall(r' id="([^"]*)"', picture) if o in used]
+    short = {name: f'g{i}' for i, name in enumerate(names)}  # no colour begins with a g
+    picture = re.sub(r' id="([^"]*)"', lambda found: f' id="{short[found[1]]}"' if found[1] in short else '', picture)
+    return re.sub(r'#([\w.-]+)', lambda found: f'#{short.get(found[1], found[1])}', picture)
+
+def placed(found):
+    "A letter at its place in a line."
+    return f'<use href="{found[1]}"' + (f' x="{found[2]}"' if found[2] else '')
+
 def packed(picture):
     """The SVG `picture` as the site stores it, a third lighter: no line breaks, names only of what is used, paths of
     short numbers, and letters drawn to an eighth of the precision of the font, which is finer than any screen."""
@@ -64,10 +77,17 @@ def packed(picture):
     picture = re.sub(r' d="([MLQCz\s\d.-]*)" transform="scale\(0\.0(?:15625|2)\)"',
                      lambda found: f' d="{relative(found[1], 8)}" transform="scale(.125)"', picture)
     picture = re.sub(r' d="([MLQCz\s\d.-]*)"', lambda found: f' d="{relative(found[1])}"', picture)
-    used = set(re.findall(r'#([\w.-]+)', picture))
-    picture = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else '', picture)
+    picture = renamed(picture)
+    picture = re.sub(r'<use xlink:href="(#\w+)"(?: transform="translate\(([-\d.]+) 0\)")?', placed, picture)
     picture = re.sub(r'<path d="[^"]*" style="fill: none"/>', '', picture)  # nothing is drawn
     return re.sub(r'\s+', ' ', re.sub(r'>\s+<', '><', picture))
+
+def packed_inside(html):
+    "The `html` with the drawings inside it, as a mechanism has one for whoever reads without scripts, packed."
+    def packing(found):
+        picture = light_svg(base64.b64decode(found[2]).decode())
+        return found[1] + base64.b64encode(packed(inked(picture)).encode()).decode()
+    return EMBEDDED.sub(packing, html)
 
 def width(output):
     "The width in CSS pixels of the picture in the `output` of a cell; 0 if there is none whose width is known."
