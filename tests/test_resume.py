@@ -16,6 +16,8 @@ from reformer_rnn.training.checkpoints import Stopped
 TINY = {
     'copy': (dict(attention=('lsh-2',), length=16, vocab_sz=16, bucket_size=4, d_model=16, n_heads=2, epochs=2,
                   epoch_steps=4, bs=4, n_valid=8), 6),
+    'copy_implementations': (dict(attention=('here',), seeds=(0,), length=16, vocab_sz=16, bucket_size=4, d_model=16,
+                                  n_heads=2, epochs=2, epoch_steps=4, bs=4, n_valid=8), 6),
     'linear_copy': (dict(attention=('linear',), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16, epochs=2,
                          epoch_steps=4, bs=4, n_valid=8), 6),
     'charlm': (dict(attention=('rsa-xl',), n_bytes=6000, d_model=16, n_layers=1, seq_len=32, bs=4, epochs=2,
