@@ -73,14 +73,21 @@ def evaluate_forms(
     return result
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #c9e53e00
-def train_copy(cfg:CopyConfig, attention:str, seed:int)->dict:
+def train_copy(
+    cfg:CopyConfig, # Settings
+    attention:str, # One of `cfg.attention`
+    seed:int, # Of everything that is random
+    experiment:str='copy', # In whose name
+    model=copy_model, # `(settings, attention) -> model`
+    evaluate=evaluate_forms, # `(learner, settings, attention) -> accuracies`
+)->dict: # The record
     "Train and evaluate one model"
     seed_everything(seed)
     floor = chance(cfg.length, cfg.vocab_sz)
     guard = WarnAtFloor(floor.loss)
-    learn = copy_learner(copy_data(cfg, seed), copy_model(cfg, attention), cbs=guard)
-    record = fit_recorded(learn, cfg, 'copy', attention, seed)
-    return record | dict(chance=floor._asdict(), accuracy=evaluate_forms(learn, cfg, attention))
+    learn = copy_learner(copy_data(cfg, seed), model(cfg, attention), cbs=guard)
+    record = fit_recorded(learn, cfg, experiment, attention, seed)
+    return record | dict(chance=floor._asdict(), accuracy=evaluate(learn, cfg, attention))
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #f089d51b
 def check_copy(cfg:CopyConfig):

@@ -16,13 +16,10 @@ import torch.nn.functional as F
 from fastai.learner import Learner
 from torch import nn
 
-from ...core import check_choice,seed_everything
-from ...data.copy import chance
+from ...core import check_choice
 from .copy import (
-    CopyConfig,accuracy_columns,check_copy,copy_data,copy_model,evaluate_forms,plot_copy)
-from ...runs.train import Training,fit_recorded
-from ...training.guards import WarnAtFloor
-from ...training.learner import copy_learner
+    CopyConfig,accuracy_columns,check_copy,copy_model,evaluate_forms,plot_copy,train_copy)
+from ...runs.train import Training
 
 # %% ../../../nbs/70_papers/10_reformer/05_implementations.ipynb #6c5b73ea
 class Padded(nn.Module):
@@ -125,14 +122,10 @@ def evaluate_rounds(
 
 def train_implementation(cfg:ImplementationsConfig, attention:str, seed:int)->dict:
     "Train and evaluate one model"
-    seed_everything(seed)
-    floor = chance(cfg.length, cfg.vocab_sz)
-    guard = WarnAtFloor(floor.loss)
-    learn = copy_learner(copy_data(cfg, seed), implementation(cfg, attention), cbs=guard)
-    record = fit_recorded(learn, cfg, 'copy_implementations', attention, seed)
-    record['accuracy'] = evaluate_rounds(learn, cfg, attention)
+    record = train_copy(cfg, attention, seed, 'copy_implementations', implementation,
+                        evaluate_rounds)
     if attention in OTHERS: record['version'] = version(attention)
-    return record | dict(chance=floor._asdict())
+    return record
 
 # %% ../../../nbs/70_papers/10_reformer/05_implementations.ipynb #fc4f6b85
 HEADING = 'Accuracy on held-out sequences (rows: whose model; columns: evaluated with)'

@@ -142,7 +142,9 @@ small_forecast = ('reformer_rnn forecast --d-model 64 --d-ff 128 --shuffle --lr 
 
 unlike_forecast = ('width 64, shuffled windows, one cycle at 1e-3 and 1 or 2 epochs instead of '
                    '512, sequential ones and 6')
-long_hours = {168: .6, 288: 1.2, 336: 1.2, 96: .6} # of a core, for three pairs
+long_hours = { # of a core, for three pairs
+    ('ETTh1',168): .3, ('ETTh1',336): .3, ('ETTh2',168): .7, ('ETTh2',336): .7,
+    ('ETTm1',96): 1.5, ('ETTm1',288): 2.5, ('Weather',168): 1.5, ('Weather',336): 3.}
 more_seeds = dict.fromkeys([('ETTh1',24),('Weather',48)], 'Three of the six pairs of seeds were '
                            'added when the first three were known.')
 
@@ -159,7 +161,7 @@ def forecast_claim(data, horizon, errors):
         theirs, paper, region, f'forecast/{data}-{horizon}', recurrence_changes,
         setting='squared error, RSA-Informer minus Informer',
         smaller=unlike_forecast, family='squared errors of table 1',
-        hours=long_hours.get(horizon), why=more_seeds.get((data,horizon), ''),
+        hours=long_hours.get((data,horizon)), why=more_seeds.get((data,horizon), ''),
         command=f'{small_forecast} --data {data} --horizon {horizon} --epochs 1')
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #6a643e95
