@@ -229,8 +229,8 @@ def read(self:Decoder,
     ids,mask = check_prompts(self.model, ids, mask)
     if len(ids)!=self.batch:
         raise ValueError(f'{len(ids)} prompts: expected {self.batch}, as the decoder was made')
+    check_room(self.model, ids.shape[1], 1)
     self.length = ids.shape[1]
-    check_room(self.model, self.length, 1)
     self.room = self.model.max_positions
     self.modules = list(self.model.modules())
     groups = [(None,ids,mask)]
@@ -273,13 +273,15 @@ def __call__(self:Decoder,
 )->Tensor: # Logits of the token after it, (b, vocab_sz)
     "Read one more token per row"
     if not self.groups: raise ValueError('nothing was read yet: call `read` with the prompts first')
-    self.length += 1
-    if self.room is not None and self.length>self.room:
-        raise ValueError(f'token {self.length}: the model has {self.room} positions (max_len)')
+    n = self.length+1
+    if self.room is not None and n>self.room:
+        raise ValueError(f'token {n}: the model has {self.room} positions (max_len)')
     tokens = tokens.view(self.batch, 1)
     with torch.inference_mode():
-        return self.together([step(tokens if rows is None else tokens[rows], self.quiet)
-                              for rows,step in self.groups])
+        logits = self.together([step(tokens if rows is None else tokens[rows], self.quiet)
+                                for rows,step in self.groups])
+    self.length = n # a token that was refused takes no place
+    return logits
 
 # %% ../../nbs/30_models/03_generate.ipynb #1668b785
 @patch

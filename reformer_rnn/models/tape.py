@@ -138,6 +138,7 @@ class Program:
         self.steady = False # has it been seen twice in a row?
         self.forms = {} # form of a state that it was seen with -> tree of what it left
         self.sure = set() # forms that it was seen with twice
+        self.whose = weights
         # weights of inference mode have no versions, so changes to them go unseen
         self.parts = [] if any(o.is_inference() for o in weights) else weights
         self.versions = _versions(self.parts)
@@ -161,7 +162,9 @@ def new(self:Program, tensor):
 @patch
 def constant(self:Program, o):
     "Refer to something by name"
-    name = next((k for k,v in self.scope.items() if v is o), f'c{len(self.scope)}')
+    # `append` may write into its first input, and is for inputs that allow it
+    known = (k for k,v in self.scope.items() if v is o and k!='append')
+    name = next(known, f'c{len(self.scope)}')
     self.scope[name] = o
     return name
 
@@ -381,6 +384,7 @@ class Replay:
         self.missed = 0 # steps in a row that were not alike
         self.why = None # why nothing can be repeated
         self.own = False # does no other code hold the state?
+        self.look_again()
         self.keep(state)
 
     def __call__(self,
@@ -388,6 +392,8 @@ class Replay:
         around=nullcontext, # Makes the context in which the model itself runs
     )->Tensor: # Logits of the next token, (b, vocab_sz)
         "Read one more token per row, under `inference_mode`"
+        if not self.why and torch.is_autocast_enabled(ids.device.type):
+            self.give_up('a tape does not repeat what layers compute in float32 under autocast')
         if self.left and self.last.current(): return self.next(ids)
         if program := self.recall(ids): return self.once(ids, program)
         with around(): return self.slowly(ids)
@@ -417,6 +423,16 @@ def slowly(self:Replay, ids):
     self.own = True
     self.keep(new)
     return logits
+
+# %% ../../nbs/30_models/02_tape.ipynb #01dce97d
+@patch
+def look_again(self:Replay):
+    "Keep programs of the weights that are there, without the states that they met"
+    def ours(program): return [*map(id, program.whose)]==[*map(id, self.weights)]
+    self.known[:] = [o for o in self.known if ours(o)]
+    for program in self.known:
+        program.forms.clear()
+        program.sure.clear()
 
 # %% ../../nbs/30_models/02_tape.ipynb #3a217b87
 @patch
@@ -485,6 +501,7 @@ def give_up(self:Replay, why):
     "Go on with the model itself"
     step = self.model.next_logits
     self.why = why
+    self.left = 0
     self.plain = step if self.compiled is None else self.compiled(step)
     self.known.clear()
 
