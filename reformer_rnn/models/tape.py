@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Call', 'Recorder', 'NotRepeatable', 'Joined', 'Program', 'Appended', 'InPlace', 'state_leaves', 'with_leaves',
-           'without_numbers', 'form_of', 'same_form', 'Replay', 'Steps']
+           'without_numbers', 'form_of', 'same_form', 'Replay', 'marks_of', 'Steps']
 
 # %% ../../nbs/30_models/02_tape.ipynb #cc101ee5
 import math
@@ -425,12 +425,22 @@ def slowly(self:Replay, ids):
     return logits
 
 # %% ../../nbs/30_models/02_tape.ipynb #01dce97d
+def marks_of(model)->list:
+    "What decides about a step besides tensors: all modules, their hooks, and their settings"
+    def mark(value): return value if isinstance(value, (int,float,str,tuple)) else id(value)
+    def settings(o): return {k: mark(v) for k,v in vars(o).items() if k[0]!='_'}
+    return [(id(o),type(o),settings(o),[*o._forward_hooks,*o._forward_pre_hooks])
+            for o in model.modules()]
+
 @patch
 def look_again(self:Replay):
-    "Keep programs of the weights that are there, without the states that they met"
+    "Keep programs of the weights that are there; of a changed model, without the states they met"
     def ours(program): return [*map(id, program.whose)]==[*map(id, self.weights)]
     self.known[:] = [o for o in self.known if ours(o)]
+    self.marks = marks_of(self.model)
     for program in self.known:
+        if program.marks==self.marks: continue
+        program.marks = self.marks
         program.forms.clear()
         program.sure.clear()
 
@@ -492,6 +502,7 @@ def find(self:Replay, program):
     for o in self.known:
         if o.same(program): return o
     self.known.append(program)
+    program.marks = self.marks
     program.step = program.make()
     if self.compiled: program.step = InPlace(program, self.compiled)
     return program
