@@ -206,6 +206,7 @@ class Appended(NamedTuple):
 def _appended(calls, inputs, outputs)->tuple: # id -> `Appended`; place of an output -> that of it
     "Inputs of which only `append_positions` makes use, and outputs that are what comes of them"
     used = [id(t) for o in calls for t in _tensors([*o.args,*o.kwargs.values()])]
+    used += map(id, outputs) # what is returned as it is must not grow
     places = {id(o): i for i,o in enumerate(inputs) if used.count(id(o))==1}
     found,kept = {},{}
     for call in calls:
