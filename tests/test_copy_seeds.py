@@ -6,5 +6,8 @@ from reformer_rnn.papers.reformer.copy import CopyConfig, train_copy
 def test_two_of_three_seeds(attention, form, tmp_path):
     cfg = CopyConfig(length=16, vocab_sz=16, d_model=64, d_ff=128, bucket_size=8, epochs=8, epoch_steps=40,
                      n_valid=128, lr=1e-2, results=str(tmp_path))
-    accuracy = [train_copy(cfg, attention, seed)['accuracy'][form] for seed in range(3)]
-    assert sum(a > .99 for a in accuracy) >= 2, accuracy
+    learned = 0
+    for seed in range(3):
+        learned += train_copy(cfg, attention, seed)['accuracy'][form] > .99
+        if learned == 2: return
+    raise AssertionError(f'{learned} of three seeds learned to copy')

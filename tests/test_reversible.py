@@ -1,16 +1,18 @@
 "Reversible stacks in processes of their own: peak memory, and distributed training."
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import run
+from conftest import forked_script
 
 PEAK = """
-import sys,torch
+import ctypes,sys,torch
 from pathlib import Path
 from reformer_rnn.attention.lsh import LSHAttention
 from reformer_rnn.blocks.reversible import ReversibleStack
 from reformer_rnn.blocks.transformer import Block
+# By default glibc keeps freed blocks of up to 32 MB, and the gaps between them count as memory in use.
+M_MMAP_THRESHOLD = -3
+ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 65536)
 torch.set_num_threads(1)
 depth,reversible = int(sys.argv[1]),sys.argv[2]=='True'
 def block(): return Block(LSHAttention(256, 4, max_len=1024), dropout=.1, ff_chunks=4)
@@ -27,11 +29,17 @@ step(1024)
 print(mark('VmHWM')-before-sum(p.nbytes for p in stack.parameters() if reversible)/1024)
 """
 
+def printed(code, folder, *args):
+    "What a script prints in a process of its own."
+    script = folder/'script.py'
+    script.write_text(code)
+    ran = forked_script(script, folder, *args)
+    assert not ran.returncode, ran.stderr
+    return ran.stdout
+
 @pytest.mark.skipif(not Path('/proc/self/clear_refs').exists(), reason='peak memory is read from Linux')
-def test_peak_memory_does_not_grow_with_depth():
-    # By default glibc keeps freed blocks of up to 32 MB, and the gaps between them count as memory in use.
-    measure = lambda n, r: float(run('env', 'MALLOC_MMAP_THRESHOLD_=65536', sys.executable, '-c', PEAK, n,
-                                     r).split()[-1])
+def test_peak_memory_does_not_grow_with_depth(tmp_path):
+    measure = lambda n, r: float(printed(PEAK, tmp_path, n, r))
     peak = {(n, r): measure(n, r) for n, r in ((2, True), (12, True), (2, False))}
     assert peak[12, True] < 1.15*peak[2, True], peak
     assert peak[12, True] < peak[2, False], peak
@@ -60,10 +68,8 @@ def work(rank, path):
     dist.destroy_process_group()
     if rank==0: print('same gradients')
 
-if __name__=='__main__': mp.spawn(work, (sys.argv[1],), nprocs=2)
+if __name__=='__main__': mp.start_processes(work, (sys.argv[1],), nprocs=2, start_method='fork')
 """
 
 def test_distributed_training(tmp_path):
-    script = tmp_path/'distributed.py'
-    script.write_text(DISTRIBUTED)
-    assert 'same gradients' in run(sys.executable, script, tmp_path/'meeting')
+    assert 'same gradients' in printed(DISTRIBUTED, tmp_path, tmp_path/'meeting')

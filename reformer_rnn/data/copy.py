@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['Chance', 'copy_sequences', 'copy_xy', 'chance', 'varied_copy_sequences', 'varied_copy_xy', 'GeneratedDL', 'CopyDL',
-           'copy_dls']
+           'GrowingCopyDL', 'copy_dls']
 
 # %% ../../nbs/40_data/01_copy.ipynb #1355e318
 import math
 from collections import namedtuple
+from functools import partial
 
 import numpy as np
 import torch
@@ -204,6 +205,11 @@ class CopyDL(GeneratedDL):
             raise ValueError('shuffle=True: the sequences are random already, leave it out')
         super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)
 
+    @property
+    def length_now(self)->int:
+        "Length of the sequences of the current epoch"
+        return self.length
+
 # %% ../../nbs/40_data/01_copy.ipynb #f23ae75c
 @patch
 def sequences(self:CopyDL,
@@ -212,12 +218,12 @@ def sequences(self:CopyDL,
 )->Tensor: # (n, length)
     "Generate `n` consecutive sequences of the current epoch"
     where = (self.seed,0 if self.fixed else self.epoch+1,first,n)
+    length = self.length_now
     N = self.vocab_sz-1
     if self.varied:
-        return _write_varied(*_varied_strings(*where,
-                                              *_varied_lengths(self.length, self.vocab_sz), N),
-                                              self.length)
-    return _write_twice(_strings(*where, _string_length(self.length, self.vocab_sz), N))
+        drawn = _varied_strings(*where, *_varied_lengths(length, self.vocab_sz), N)
+        return _write_varied(*drawn, length)
+    return _write_twice(_strings(*where, _string_length(length, self.vocab_sz), N))
 
 @patch
 def xy(self:CopyDL,
@@ -231,6 +237,36 @@ def batch(self:CopyDL, first, n):
     "Input and target of `n` consecutive sequences"
     return self.xy(self.sequences(first, n))
 
+# %% ../../nbs/40_data/01_copy.ipynb #9faa320a
+class GrowingCopyDL(CopyDL):
+    "The copy task at one length after the other, with as many symbols in every batch"
+    settings = (*CopyDL.settings,'shorter','passes')
+    def __init__(self,
+        dataset:range, # Item numbers, without gaps; an item has `length` symbols
+        length:int, # The last length, which stays
+        *args, # As for `CopyDL`
+        shorter:tuple=(), # Lengths before, from short to long; each must divide the next
+        passes:int=1, # Epochs at each of them
+        **kwargs # As for `CopyDL`
+    ):
+        super().__init__(dataset, length, *args, **kwargs)
+        self.shorter = tuple(shorter)
+        self.passes = check_int('passes', passes)
+        for a,b in zip(self.shorter, (*self.shorter[1:],length)):
+            (_varied_lengths if self.varied else _string_length)(a, self.vocab_sz)
+            if a>=b or b%a: raise ValueError(f'length {a} before {b}: each has to divide the next')
+
+    @property
+    def length_now(self)->int:
+        "Length of the sequences of the current epoch"
+        done = self.epoch//self.passes
+        return self.shorter[done] if done<len(self.shorter) else self.length
+
+    def sequences(self, first, n):
+        "Generate as many consecutive sequences as have the symbols of `n` of the last length"
+        times = self.length//self.length_now
+        return super().sequences(first*times, n*times)
+
 # %% ../../nbs/40_data/01_copy.ipynb #f70825f5
 def copy_dls(
     length:int, # Total length of the sequences, even, at least 4
@@ -242,10 +278,14 @@ def copy_dls(
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
     # Strings of varied length, `w 0 w 0...0`? The paper has them with length=128 and vocab_sz=11
     varied:bool=False,
+    shorter:tuple=(), # Lengths to learn before, from short to long; each must divide the next
+    passes:int=1, # Epochs at each of them
 )->DataLoaders: # Training and validation
     "Make the loaders of the copy task, or raise `ValueError` for sizes out of range"
     check_int('n_train', n_train); check_int('n_valid', n_valid)
     args = dict(length=length, vocab_sz=vocab_sz, bs=bs, seed=seed, varied=varied)
     device = default_device() if device is None else torch.device(device)
-    train = CopyDL(range(n_train), **args)
-    return Loaders(train, CopyDL(range(n_valid), fixed=True, **args), device=device)
+    kind = partial(GrowingCopyDL, shorter=shorter, passes=passes) if shorter else CopyDL
+    train = kind(range(n_train), **args)
+    valid = CopyDL(range(n_valid), fixed=True, **args)
+    return Loaders(train, valid, device=device)

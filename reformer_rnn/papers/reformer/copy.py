@@ -19,6 +19,7 @@ from ...models.lm import LM
 from ...models.names import evaluation_forms
 from ...training.guards import WarnAtFloor
 from ...training.learner import copy_learner
+from ...training.schedules import OneCycles
 from ...runs.read import Runs,dashed,legend_below,shown
 from ...runs.train import (
     LongRun,Training,fit_recorded,language_model,under_attention)
@@ -30,18 +31,37 @@ class CopyConfig(LongRun):
     attention:tuple = ('shared_qk','lsh-4','linear') # Also softmax, or any lsh-N with N rounds
     seeds:tuple = (0,1) # Seeds; every attention is trained with each of them
     length:int = 128 # Total length of the sequences `0 w 0 w`, even
+    grow_from:int = 0 # Length to begin with, doubled until `length`; 0 to begin with `length`
     vocab_sz:int = 128 # Separator and symbols
     d_model:int = 128 # Width of the model
     n_layers:int = 1 # Blocks
     n_heads:int = 2 # Heads; linear attention needs wide ones to tell many positions apart
     d_ff:int = 256 # Hidden width of the feed-forward network
     bucket_size:int = 32 # Keys of its bucket that a position sees in each round of hashing
-    epochs:int = 8 # Evaluations during training
+    epochs:int = 8 # Evaluations during training, as many at each length
     epoch_steps:int = 30 # Training steps between them
-    bs:int = 32 # Sequences per step, all of them fresh
-    lr:float = 3e-3 # Highest learning rate of the one-cycle schedule
+    bs:int = 32 # Sequences per step, all of them fresh; at half the length twice as many
+    lr:float = 3e-3 # Highest learning rate of the one-cycle schedule, one cycle for each length
     n_valid:int = 256 # Held-out sequences
     results:str = 'results/copy' # Folder for the JSON file of every run, and the picture
+    may_be_zero = 'grow_from',
+
+    @property
+    def shorter(self)->tuple:
+        "Lengths to learn before, from short to long"
+        if not self.grow_from: return ()
+        n = (self.length//self.grow_from-1).bit_length()
+        return tuple(self.grow_from*2**i for i in range(n))
+
+    def check(self):
+        "Refuse lengths that do not double, and epochs that cannot be shared among them"
+        super().check()
+        if self.grow_from and (not self.shorter or self.shorter[-1]*2!=self.length):
+            raise ValueError(f'grow_from={self.grow_from}: doubled, it does not become '
+                             f'length={self.length}')
+        if self.epochs%(len(self.shorter)+1):
+            raise ValueError(f'epochs={self.epochs}: expected a multiple of '
+                             f'{len(self.shorter)+1}, the number of lengths')
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #def20bbb
 def copy_model(
@@ -57,7 +77,8 @@ def copy_data(
 ): # fastai `DataLoaders`
     "Fresh sequences for every step, and some that are held out"
     n_train = cfg.epoch_steps*cfg.bs
-    return copy_dls(cfg.length, cfg.vocab_sz, cfg.bs, n_train, cfg.n_valid, seed, cfg.device)
+    return copy_dls(cfg.length, cfg.vocab_sz, cfg.bs, n_train, cfg.n_valid, seed, cfg.device,
+                    shorter=cfg.shorter, passes=cfg.epochs//(len(cfg.shorter)+1))
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #fa3c42a7
 def evaluate_forms(
@@ -84,8 +105,9 @@ def train_copy(
     "Train and evaluate one model"
     seed_everything(seed)
     floor = chance(cfg.length, cfg.vocab_sz)
-    guard = WarnAtFloor(floor.loss)
-    learn = copy_learner(copy_data(cfg, seed), model(cfg, attention), cbs=guard)
+    cbs = [WarnAtFloor(floor.loss)]
+    if cfg.shorter: cbs.append(OneCycles(len(cfg.shorter)+1, cfg.lr))
+    learn = copy_learner(copy_data(cfg, seed), model(cfg, attention), cbs=cbs)
     record = fit_recorded(learn, cfg, experiment, attention, seed)
     return record | dict(chance=floor._asdict(), accuracy=evaluate(learn, cfg, attention))
 
