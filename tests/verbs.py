@@ -42,8 +42,8 @@ def series():
     model = Informer(n, n, 12, 6, 4, d_model=12, n_heads=3, d_ff=24, n_time=n_time)
     return Learner(forecast_dls(parts, 16, device='cpu'), model, loss_func=torch.nn.MSELoss())
 
-def copy(varied=False):
-    return copy_learner(copy_dls(16, 11, 8, 64, 20, varied=varied, device='cpu'), LM(11, **small))
+def copy(**kwargs):
+    return copy_learner(copy_dls(16, 11, 8, 64, 20, device='cpu', **kwargs), LM(11, **small))
 
 def digits(): return lm_learner(digits_dls(bs=64, device='cpu'), LM(18, attention='linear', **small))
 
@@ -63,14 +63,16 @@ def drawn():
 LEARNERS = {
     'text': text, 'text carried': partial(text, True), 'letters': letters, 'documents': documents,
     'portions': partial(documents, True), 'GPT-2': gpt2, 'GPT-2 without flags': partial(gpt2, False), 'series': series,
-    'copy': copy, 'varied copy': partial(copy, True), 'digits': digits, 'recall': partial(generated, RecallDL, 18),
+    'copy': copy, 'varied copy': partial(copy, varied=True),
+    'growing copy': partial(copy, shorter=(8,), passes=2), 'digits': digits, 'recall': partial(generated, RecallDL, 18),
     'parity': partial(generated, ParityDL, 2), 'permutations': partial(generated, PermutationsDL, 6),
     'reassigned': partial(generated, ReassignedDL, 272), 'exam': exam,
     'pairs': partial(exam, StatesDL, 'pairs'), 'drawn': drawn}
 
 # Whose learners do not write, and what they say instead
 NO_TEXT = {'series': 'learn.get_preds'} | {name: 'no vocabulary' for name in LEARNERS if name in (
-    'copy', 'varied copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'exam', 'pairs', 'drawn')}
+    'copy', 'varied copy', 'growing copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'exam', 'pairs',
+    'drawn')}
 
 def targets(dl): return [b[-1] for b in dl]
 
