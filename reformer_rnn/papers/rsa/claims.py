@@ -148,6 +148,8 @@ unrun_hours = { # of a core, for three pairs
     ('ETTm1',96): 1.5, ('ETTm1',288): 2.5, ('Weather',168): 1.5, ('Weather',336): 3.}
 more_seeds = {
     ('ETTh1',24): 'Six of the nine pairs of seeds were added when the others had left it open.',
+    ('ETTh1',48): 'Three of the six pairs of seeds were added when the first were known.',
+    ('ETTh2',24): 'Eight of the eleven pairs of seeds were added when the others had left it open.',
     ('Weather',48): 'Three of the six pairs of seeds were added when the first were known.'}
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #afbab29b
