@@ -204,6 +204,8 @@ text_claim('stdlib', FIRST, OTHER, better, measure=by_document(FIRST, OTHER),
         'as a tenth of the modules. On packages read as bytes, where a longer window gains '
         'nothing, the difference is -0.009 ± 0.087 bits, with three pairs.',
     **on_programs)
+
+# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #91028ad8
 text_claim('arxiv-math', FIRST, 'XL:2048',
     'A recurrent layer predicts better than a Transformer-XL with four times the window')
 text_claim('arxiv-math', 'Slide:12L', 'XL:512',
