@@ -51,14 +51,18 @@ HEAVY = ('torch', 'torch._dynamo', 'torch.distributed.fsdp', 'fastai.callback.al
 FORKS = multiprocessing.get_context('forkserver' if os.name != 'nt' else 'spawn')
 FORKS.set_forkserver_preload(list(HEAVY))
 
-def forked(function, *args, log, timeout=900):
+def ended(process, timeout=900):
+    "The exit code of a process of `FORKS`, which is killed when it takes too long."
+    process.join(timeout)
+    if process.is_alive(): process.kill(); process.join(60)
+    return process.exitcode
+
+def forked(function, *args, log):
     "Call `function` in a process of its own, with its output in the file `log`; fail the test if that goes wrong."
     process = FORKS.Process(target=logged, args=(log, function, args))
     process.start()
-    process.join(timeout)
-    if process.is_alive(): process.kill(); process.join()
-    if process.exitcode:
-        pytest.fail(f'{function.__name__}{args} gave {process.exitcode}:\n{log.read_text()}', pytrace=False)
+    if (code := ended(process)) != 0:
+        pytest.fail(f'{function.__name__}{args} gave {code}:\n{log.read_text()}', pytrace=False)
 
 def logged(log, function, args):
     "Call a function as if it had been started in the root of the project, with its output in a file."
@@ -75,8 +79,7 @@ def forked_script(script, folder, *args):
         out, err = Path(said)/'out', Path(said)/'err'
         process = FORKS.Process(target=as_script, args=(str(script), folder, args, out, err))
         process.start()
-        process.join()
-        return subprocess.CompletedProcess([script, *args], process.exitcode, out.read_text(), err.read_text())
+        return subprocess.CompletedProcess([script, *args], ended(process), out.read_text(), err.read_text())
 
 def as_script(script, folder, args, out, err):
     "Become a script that was called in `folder`, with its output in two files."

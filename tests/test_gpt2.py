@@ -2,40 +2,40 @@
 import json, os, shutil, signal, subprocess, sys, time
 
 import pytest
+from conftest import FORKS, ended
 
 from reformer_rnn.core import file_checksum
 
 TINY = dict(data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2, base_steps=24,
             base_bs=2, checkpoint_steps=7)
 
-def fork(folder, **changes):
-    "Make the base in a process of its own; its number."
+def write_base(folder, changes):
+    "Make the base."
     from reformer_rnn.papers.gpt2.pages import GPT2BaseConfig, run_gpt2_base
-    pid = os.fork()
-    if pid: return pid
-    status = 1
-    try:
-        folder.mkdir(exist_ok=True)
-        with open(folder/'log.txt', 'a') as f: os.dup2(f.fileno(), 1); os.dup2(f.fileno(), 2)
-        run_gpt2_base(GPT2BaseConfig(**TINY | changes, base=str(folder/'base')))
-        status = 0
-    finally: os._exit(status)
+    folder.mkdir(exist_ok=True)
+    with open(folder/'log.txt', 'a') as f: os.dup2(f.fileno(), 1); os.dup2(f.fileno(), 2)
+    run_gpt2_base(GPT2BaseConfig(**TINY | changes, base=str(folder/'base')))
+
+def start(folder, **changes):
+    "Begin to make the base in a process of its own."
+    process = FORKS.Process(target=write_base, args=(folder, changes))
+    process.start()
+    return process
 
 def make(folder, **changes):
     "Make the base, to the end."
-    _, status = os.waitpid(fork(folder, **changes), 0)
-    assert status == 0, (folder/'log.txt').read_text()
+    process = start(folder, **changes)
+    assert ended(process) == 0, (folder/'log.txt').read_text()
 
 def kill_while_saving(folder, wait, **changes):
     "Kill as soon as the folder of the base is being written, or a little later. Was there still something to kill?"
-    pid = fork(folder, **changes)
+    process = start(folder, **changes)
     while not any((folder/f'.base.{o}').exists() for o in ('writing', 'ready', 'replaced')):
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done: return False
+        if not process.is_alive(): return False
         time.sleep(.0003)
     time.sleep(wait)
-    os.kill(pid, signal.SIGKILL)
-    return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+    process.kill()
+    return ended(process) == -signal.SIGKILL
 
 def made(folder):
     "What training has left behind, without times."
@@ -44,7 +44,7 @@ def made(folder):
     return (names, file_checksum(folder/'base'/'model.safetensors'), record['fingerprint'],
             record['steps']['train_loss'], record['config'])
 
-@pytest.mark.skipif(not hasattr(os, 'fork'), reason='forks')
+@pytest.mark.skipif(os.name == 'nt', reason='signals')
 @pytest.mark.parametrize('older', [False, True])
 def test_kills_around_the_save(tmp_path, older):
     make(tmp_path/'whole')
