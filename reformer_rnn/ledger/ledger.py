@@ -98,18 +98,22 @@ def hide_frame(ax):
 def plot_verdicts(
     rows:list, # From `ledger`
 )->plt.Figure:
-    "One square per claim, in the colour of its verdict, and one line per document"
+    "One bar per document, as long as its number of claims, in the colours of their verdicts"
     sources = by_source(rows)
+    places = range(len(sources))
+    ends = [0]*len(sources)
     fig,ax = plt.subplots(figsize=(7.4,.33*len(sources)+.75), layout='constrained')
-    for y,own in enumerate(sources.values()):
-        verdicts = sorted((row['verdict'] for row in own), key=VERDICTS.index)
-        colours = [COLOURS[verdict] for verdict in verdicts]
-        ax.scatter(range(len(own)), [y]*len(own), marker='s', s=52, color=colours)
-    ax.set(ylim=(len(sources)-.5,-.5), xticks=(), yticks=range(len(sources)))
+    for verdict in VERDICTS:
+        counts = [sum(row['verdict']==verdict for row in own) for own in sources.values()]
+        bars = ax.barh(places, counts, height=.4, left=ends, color=COLOURS[verdict])
+        ends = [end+count for end,count in zip(ends, counts)]
+    ax.bar_label(bars, labels=ends, padding=4, fontsize=8)
+    ax.set(ylim=(len(sources)-.5,-.5), xticks=(), yticks=places)
     ax.set_yticklabels(sources, fontsize=8)
     hide_frame(ax)
     verdict_legend(fig, rows)
     return fig
+
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #cab5b478
 def by_chance(
