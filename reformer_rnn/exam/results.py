@@ -242,15 +242,15 @@ def planned_text(cells)->str:
     if left: text += f' In {left} of them, not all learning rates have been tried yet.'
     if full==planned: return text
     everywhere = in_all_tasks(cells, seeds)
-    if everywhere: text += (f' {len(everywhere)} candidates have {seeds} seeds in every task that '
-                            'more than the controls have sat.')
+    if everywhere: text += (f' {len(everywhere)} candidates and the controls have {seeds} seeds '
+                            'in every task that more than the controls have sat.')
     return f'{text} `reformer_rnn exam --resume`, started in the folder of this page, goes on.'
 
 def in_all_tasks(cells, seeds)->list:
-    "The candidates with that many seeds in every task that more than the controls have sat"
+    "Candidates, without controls, with that many seeds in every task that others have sat"
     tasks = asked_tasks(cells)
     full = Counter(name for (task,name),cell in cells.items()
-                   if task in tasks and len(cell.runs)>=seeds)
+                   if task in tasks and not is_control(name) and len(cell.runs)>=seeds)
     return [name for name,n in full.items() if n==len(tasks)]
 
 def asked_tasks(cells)->set:
@@ -261,13 +261,14 @@ def asked_tasks(cells)->set:
 def outcomes_text(cells)->list:
     "One sentence on each kind of outcome"
     found = {outcome: [] for outcome in ('contradicted','not found by training','as predicted')}
-    for o in predictions:
-        cell = cells.get((o.task,o.name))
-        if cell: found.setdefault(o.outcome(cell), []).append(f'`{o.name}` on {o.task} at {o.at}')
-    count = sum(map(len, found.values()))
-    once = sum(len(cells[o.task,o.name].runs)==1 for o in predictions if (o.task,o.name) in cells)
-    lines = [f'Theory made {len(predictions)} predictions, of which {count} can be looked at, '
-             f'{once} of them with one seed only. {len(found.pop("as predicted"))} came out as '
+    made = [o for o in predictions if not is_control(o.name)]
+    seen = [o for o in made if (o.task,o.name) in cells]
+    for o in seen:
+        outcome = o.outcome(cells[o.task,o.name])
+        found.setdefault(outcome, []).append(f'`{o.name}` on {o.task} at {o.at}')
+    once = sum(len(cells[o.task,o.name].runs)==1 for o in seen)
+    lines = [f'Theory made {len(made)} predictions about layers, of which {len(seen)} can be looked '
+             f'at, {once} of them with one seed only. {len(found.pop("as predicted"))} came out as '
              'predicted.']
     for outcome,own in found.items():
         if own: lines.append(f'{outcome.capitalize()}: {len(own)}, namely {first_of(own)}.')

@@ -35,7 +35,7 @@ PACKAGES = 'asyncio','email','http','importlib','logging','multiprocessing','uni
 class ClassifyConfig(LongRun):
     "Settings of the classification experiment"
     packages:tuple = PACKAGES # The classes: packages of Python's library
-    n_words:int = 200 # Words of a docstring that are read; hardly one in a hundred has more
+    n_words:int = 200 # Words of a docstring that are read; one or two in a hundred have more
     test:float = .2 # Share of the docstrings that is held out
     d_model:int = 64 # Width of the model
     n_layers:int = 1 # Blocks

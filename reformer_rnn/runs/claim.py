@@ -398,12 +398,11 @@ def effect_text(
 def standing(
     claims:list, # Of one document
     results:Results, # What is stored
-)->str: # A sentence
+)->str: # Words
     "How many of these claims have which verdict"
     judged = [ledger_row(claim, results)['verdict'] for claim in claims]
     counts = [f'{judged.count(kind)} {kind}' for kind in VERDICTS if kind in judged]
-    return f'Of {len(claims)} claims {", ".join(counts)}'
-
+    return f'{len(claims)} claim{"s"*(len(claims)>1)}: {", ".join(counts)}'
 
 def number_of(
     name:str, # Of a claim

@@ -221,11 +221,11 @@ def build_forecaster(cfg, attention, windows):
     "The model inside"
     if attention=='linear-map': return LinearMap(cfg.seq_len, cfg.horizon)
     layer,options = parse_forecaster(cfg, attention)
-    c = len(windows.columns)
-    lengths = cfg.seq_len,cfg.label_len,cfg.horizon
-    sizes = cfg.d_model,cfg.n_heads,cfg.e_layers,cfg.d_layers,cfg.d_ff
-    return Informer(c, c, *lengths, *sizes, layer, distil=cfg.distil, dropout=cfg.dropout,
-                    n_time=windows.times.shape[1], **options)
+    n_columns = len(windows.columns)
+    return Informer(n_columns, n_columns, cfg.seq_len, cfg.label_len, cfg.horizon,
+                    d_model=cfg.d_model, n_heads=cfg.n_heads, e_layers=cfg.e_layers,
+                    d_layers=cfg.d_layers, d_ff=cfg.d_ff, attention=layer, distil=cfg.distil,
+                    dropout=cfg.dropout, n_time=windows.times.shape[1], **options)
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #b528ebf3
 def informer_learner(
@@ -237,7 +237,7 @@ def informer_learner(
     cbs = [StopOnNonFinite(),Throughput(),KeepBest(cfg.patience),PeakMemory(),Band()]
     if cfg.schedule=='halving': cbs.append(HalveEveryEpoch(cfg.lr))
     dls = forecast_dls(parts, cfg.bs, cfg.shuffle, device=cfg.device)
-    # are kept with it
+    # the scaler and the outlook are saved with the model
     model.scaler = parts.train.scaler
     model.outlook = windows_outlook(parts.train, dates=cfg.dates, freq=cfg.freq or None,
                                     date_format=cfg.date_format or None)
