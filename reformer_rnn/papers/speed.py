@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['speed_experiment', 'SpeedConfig', 'linear_matrix', 'candidates', 'training_call', 'time_training', 'measure_memory',
-           'time_tokens']
+           'state_after', 'going_on', 'time_next_tokens', 'time_tokens']
 
 # %% ../../nbs/70_papers/02_speed.ipynb #f6f2aed4
 from dataclasses import dataclass
@@ -81,23 +81,57 @@ def measure_memory(
     return peak_rows('name n', training_call, cfg, pairs)
 
 # %% ../../nbs/70_papers/02_speed.ipynb #00ac5dcf
+def state_after(
+    model:LM, # In evaluation mode
+    n:int, # Tokens
+    piece:int, # Tokens of a piece
+): # The state
+    "Read a text in pieces"
+    state = None
+    for ids in torch.zeros(1, n, dtype=torch.long).split(piece, 1): _,state = model.step(ids, state)
+    return state
+
+def going_on(
+    model:LM, # In evaluation mode
+    state, # After a text
+): # Function without arguments
+    "Read one more token, behind the one that the last call has read"
+    token = torch.zeros(1, 1, dtype=torch.long)
+    last = [state]
+    def call(): last[0] = model.step(token, last[0])[1]
+    return call
+
+
+# %% ../../nbs/70_papers/02_speed.ipynb #4d5c2bd7
 @torch.no_grad()
+def time_next_tokens(
+    models:dict, # Name -> language model in evaluation mode
+    positions, # Lengths of the text before the first of the tokens
+    rounds:int, # Tokens that are timed
+    piece:int=512, # Tokens of the text that are read at once
+)->list: # One dict for each model and position: seconds, and bytes of the state
+    "Time tokens after texts of every length, of all models in turns, and weigh the states"
+    calls,sizes = {},{}
+    for name,model in models.items():
+        for n in positions:
+            state = state_after(model, n, piece)
+            sizes[name,n] = state_nbytes(state.layers)
+            calls[name,n] = going_on(model, state)
+    rows = timed('name position', calls, rounds, warmup=5)
+    return [row | dict(state_bytes=sizes[row['name'],row['position']]) for row in rows]
+
 def time_tokens(
     cfg:SpeedConfig, # Settings
-)->list: # One dict for each position and attention: seconds and bytes of state
-    "Time one step of a language model at every position"
-    rows = []
-    hashed = dict(n_hashes=cfg.n_hashes, bucket_size=cfg.bucket_size)
-    token = torch.zeros(1, 1, dtype=torch.long)
-    for name in ('softmax','lsh','local','relative','rsa','linear'):
-        model = LM(256, cfg.n_heads*cfg.d_head, 2, cfg.n_heads, name, max_len=max(cfg.positions)+1,
-                   **(hashed if name=='lsh' else {})).eval()
-        states = {n: model.step(token.expand(1, n))[1] for n in cfg.positions}
-        calls = {n: lambda state=state: model.step(token, state) for n,state in states.items()}
-        for row in timed('position', calls, 20*cfg.rounds, warmup=5):
-            size = state_nbytes(states[row['position']].layers)
-            rows.append(row | dict(name=name, state_bytes=size))
-    return rows
+)->list: # As `time_next_tokens`
+    "Time tokens of language models with two layers"
+    rounds = 20*cfg.rounds
+    options = {'lsh': dict(n_hashes=cfg.n_hashes, bucket_size=cfg.bucket_size)}
+    names = 'softmax','lsh','local','relative','rsa','linear'
+    models = {name: LM(256, cfg.n_heads*cfg.d_head, 2, cfg.n_heads, name,
+                       max_len=max(cfg.positions)+rounds+5, **options.get(name, {})).eval()
+              for name in names}
+    return time_next_tokens(models, cfg.positions, rounds)
+
 
 # %% ../../nbs/70_papers/02_speed.ipynb #d86725f5
 speed_experiment = Measuring(
