@@ -221,7 +221,7 @@ _memory = ( # What is to be remembered
              (4,8,16,32,64), 1/256,
              'Attention over everything finds any number of pairs. A sum of outer products holds '
              'about as many as its keys have features. A window finds what is within its reach.',
-             'Arora et al. 2024, arXiv 2312.04927', unit='pairs', updates=1500),
+             'Arora et al. 2023', unit='pairs', updates=1500),
     ExamTask('reassigned', 'keep the last value of each key', reassigned_batch, N_WRITES+N_KEYS,
              (48,80), (48,80,144), 1/N_VALUES,
              'A sum mixes all values that a key has had. The delta rule overwrites. Attention '

@@ -72,15 +72,15 @@ def about(task):
 recall = about('mqar')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a09
-recall('attention recalls any number of pairs', 'Arora et al. 2024, section 3',
+recall('attention recalls any number of pairs', 'Arora et al. 2023, section 3',
        'Attention solves multi-query recall, whatever the number of pairs', 'solved',
        region=solves, measure=share('mqar', 'conv-softmax', 64),
        setting='values found among 64 pairs, conv-softmax')
-recall('a fixed state recalls fewer of more', 'Arora et al. 2024, section 4',
+recall('a fixed state recalls fewer of more', 'Arora et al. 2023, section 4',
        'A model whose state does not grow recalls less the more pairs there are',
        region=below_zero, measure=apart('mqar', 'conv-linear', 'conv-linear', 64, 4),
        form='{:+.1%}', setting='values found among 64 pairs minus those among 4, conv-linear')
-recall('a sum recalls less than attention', 'Arora et al. 2024, section 4',
+recall('a sum recalls less than attention', 'Arora et al. 2023, section 4',
        'At the same width, linear attention recalls less than attention',
        region=below_zero, measure=apart('mqar', 'conv-linear', 'conv-softmax', 64), form='{:+.1%}',
        setting='values found among 64 pairs, conv-linear minus conv-softmax')

@@ -267,9 +267,9 @@ def outcomes_text(cells)->list:
         outcome = o.outcome(cells[o.task,o.name])
         found.setdefault(outcome, []).append(f'`{o.name}` on {o.task} at {o.at}')
     once = sum(len(cells[o.task,o.name].runs)==1 for o in seen)
-    lines = [f'Theory made {len(made)} predictions about layers, of which {len(seen)} can be looked '
-             f'at, {once} of them with one seed only. {len(found.pop("as predicted"))} came out as '
-             'predicted.']
+    lines = [f'Theory made {len(made)} predictions about layers, of which {len(seen)} can be '
+             f'looked at, {once} of them with one seed only. {len(found.pop("as predicted"))} came '
+             'out as predicted.']
     for outcome,own in found.items():
         if own: lines.append(f'{outcome.capitalize()}: {len(own)}, namely {first_of(own)}.')
     return lines

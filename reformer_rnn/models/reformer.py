@@ -45,6 +45,6 @@ class ReformerLM(LM):
 
 # %% ../../nbs/30_models/06_reformer.ipynb #2f0239af
 enwik8_recipe = dict(vocab_sz=258, d_model=768, n_layers=12, n_heads=8, d_head=64, d_ff=2048,
-                     dropout=.2, max_len=65536,
+                     dropout=.2, max_len=65536, activation='relu',
                      window=256, n_hashes=2, bucket_size=256,
                      positions=('axial', dict(shape=(128,512), dims=(256,512))))

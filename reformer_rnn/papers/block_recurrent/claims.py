@@ -583,7 +583,7 @@ follows('parity from block to block', 'parity', 10, 'States follow the parity of
         why='After four times as many updates one seed of two of lstm:single does.')
 follows('three cups within a block', 's3', 1, control)
 follows('three cups from block to block', 's3', 10, 'States follow 40 moves of three cups',
-        why='After four times as many updates one seed of lstm:single is right in 26 % of block 10.')
+        why='After four times as many updates one seed of lstm:single gets 26 % of block 10.')
 follows('a group within a block', 'a5', 1, control)
 follows('a group from block to block', 'a5', 10, 'States follow 40 elements of the group A5')
 
