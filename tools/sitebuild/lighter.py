@@ -2,7 +2,8 @@
 import re
 
 CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
-    (r'<span class="(?:[npwo]|bp|pre)">([^<]*)</span>', r'\1'),  # names and signs: in the colour of the text
+    # names and signs, in the colour of the text, and what links say
+    (r'<span class="(?:[npwo]|bp|pre|std std-(?:doc|ref))">([^<]*)</span>', r'\1'),
     (r'<span class="(\w+)">', r'<span class=\1>'),
     (r'<pre><span></span>', '<pre>'),
     (r'<code class="(?:docutils literal notranslate|literal)">', '<code>'),  # site.css draws it as the theme does
@@ -16,6 +17,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'class="reference internal"', 'class=reference'),
     (r'(<math[^>]*) display="inline"', r'\1'),  # as formulas are by themselves
     (r'<tr class="row-(?:odd|even)">', '<tr>'),
+    (r'<th class="head">', '<th class=head>'),
     (r'(<a class="headerlink"[^>]*) title="Link to this heading"', r'\1'),
     (r'<(t[dh][^>]*)><p>((?:(?!</?p[ >]).)*)</p>\s*</(t[dh])>', r'<\1>\2</\3>'))]  # a cell with one paragraph
 
