@@ -114,7 +114,6 @@ def plot_verdicts(
     verdict_legend(fig, rows)
     return fig
 
-
 # %% ../../nbs/90_ledger/01_ledger.ipynb #cab5b478
 def by_chance(
     rows:list, # From `ledger`

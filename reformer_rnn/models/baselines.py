@@ -13,7 +13,6 @@ from torch import Tensor,nn
 from ..data.forecast import linear_weights
 from ..pretrained import Pretrained
 
-
 # %% ../../nbs/30_models/13_baselines.ipynb #389ecce1
 class LinearMap(Pretrained):
     "One linear map over time for all columns"

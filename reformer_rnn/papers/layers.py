@@ -67,8 +67,7 @@ def time_layer_tokens(
     "Time tokens after texts of every length, and weigh the states"
     torch.manual_seed(cfg.seed)
     models = {name: layer_model(cfg, name).eval() for name in cfg.layers}
-    return time_next_tokens(models, cfg.positions, 10*cfg.rounds, 4*cfg.window)
-
+    return time_next_tokens(models, cfg.positions, 10*cfg.rounds)
 
 # %% ../../nbs/70_papers/03_layers.ipynb #91c9ff4f
 def time_layer_training(

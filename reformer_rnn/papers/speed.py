@@ -84,11 +84,10 @@ def measure_memory(
 def state_after(
     model:LM, # In evaluation mode
     n:int, # Tokens
-    piece:int, # Tokens of a piece
 ): # The state
-    "Read a text in pieces"
+    "Read a text in pieces of 512 tokens"
     state = None
-    for ids in torch.zeros(1, n, dtype=torch.long).split(piece, 1): _,state = model.step(ids, state)
+    for ids in torch.zeros(1, n, dtype=torch.long).split(512, 1): _,state = model.step(ids, state)
     return state
 
 def going_on(
@@ -97,10 +96,10 @@ def going_on(
 ): # Function without arguments
     "Read one more token, behind the one that the last call has read"
     token = torch.zeros(1, 1, dtype=torch.long)
-    last = [state]
-    def call(): last[0] = model.step(token, last[0])[1]
+    def call():
+        nonlocal state
+        _,state = model.step(token, state)
     return call
-
 
 # %% ../../nbs/70_papers/02_speed.ipynb #4d5c2bd7
 @torch.no_grad()
@@ -108,18 +107,18 @@ def time_next_tokens(
     models:dict, # Name -> language model in evaluation mode
     positions, # Lengths of the text before the first of the tokens
     rounds:int, # Tokens that are timed
-    piece:int=512, # Tokens of the text that are read at once
 )->list: # One dict for each model and position: seconds, and bytes of the state
     "Time tokens after texts of every length, of all models in turns, and weigh the states"
     calls,sizes = {},{}
     for name,model in models.items():
         for n in positions:
-            state = state_after(model, n, piece)
+            state = state_after(model, n)
             sizes[name,n] = state_nbytes(state.layers)
             calls[name,n] = going_on(model, state)
     rows = timed('name position', calls, rounds, warmup=5)
     return [row | dict(state_bytes=sizes[row['name'],row['position']]) for row in rows]
 
+# %% ../../nbs/70_papers/02_speed.ipynb #772190bf
 def time_tokens(
     cfg:SpeedConfig, # Settings
 )->list: # As `time_next_tokens`
@@ -131,7 +130,6 @@ def time_tokens(
                        max_len=max(cfg.positions)+rounds+5, **options.get(name, {})).eval()
               for name in names}
     return time_next_tokens(models, cfg.positions, rounds)
-
 
 # %% ../../nbs/70_papers/02_speed.ipynb #d86725f5
 speed_experiment = Measuring(

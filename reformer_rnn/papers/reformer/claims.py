@@ -19,7 +19,6 @@ from ...runs.claim import Claims,answers,difference,mean_of,pooled
 from ...runs.interval import Measured,counted,over_seeds,paired,share_of
 from ...runs.measure import row_of,rows_ratio
 
-
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #ed70a6dc
 def stuck(*folders):
     "Share of the runs with full attention and with four rounds that end at less than a tenth"

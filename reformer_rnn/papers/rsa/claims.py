@@ -311,7 +311,6 @@ text('an RSA-XL does not learn', 'Table 2, Enwik8',
      why='The code of the reproduction added distances to the weights, where the matrices '
          'computed from them belong.')
 
-
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #2bdb07a2
 text('an RSA-XL does not learn text8', 'Table 2, Text8', 'The same on text8',
      '+2.82 bits', 4.10-1.28, at_least(1), results='rsa_text8', measure=changes,
