@@ -124,9 +124,14 @@ class PostNormBlock(Block):
     ): # `(y, state)`
         "Add and normalise, twice"
         y,state = self.attention(x, state, **kwargs)
-        x = self.norm1(x+self.dropout(y))
+        return self.finish(self.norm1(x+self.dropout(y))),state
+
+    def finish(self,
+        x:Tensor, # What has gone through all other sums, (b, n, d_model)
+    )->Tensor: # (b, n, d_model)
+        "Add what the feed-forward half makes of it, and normalise"
         y,_ = Step(lambda o,_: (self.ff(o),None), self.ff_chunks)(x)
-        return self.norm2(x+self.dropout(y)),state
+        return self.norm2(x+self.dropout(y))
 
     @property
     def steps(self):

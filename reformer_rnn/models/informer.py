@@ -107,7 +107,7 @@ class ForecastBlock(PostNormBlock):
         y = mixed_attention(self.attention, x) if self.mix else self.attention(x)[0]
         x = self.norm1(x+self.dropout(y))
         x = self.norm3(x+self.dropout(self.cross(x, context=context)[0]))
-        return self.norm2(x+self.dropout(self.ff(x)))
+        return self.finish(x)
 
 # %% ../../nbs/30_models/09_informer.ipynb #0691a59d
 class RSACrossAttention(SoftmaxAttention):

@@ -35,7 +35,7 @@ class LMState(NamedTuple):
     layers:tuple # State of every block's attention
 
 # %% ../../nbs/30_models/05_lm.ipynb #8bda5426
-def model_parts(norm, reversible, block, final_norm, stack):
+def model_parts(norm, reversible, block=None, final_norm=None, stack=None):
     "What makes the blocks, the final norm and the stack; `ValueError` if two arguments say it"
     post = check_choice('norm', norm, ('pre','post'))=='post'
     if post and reversible:
