@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'register_attention', 'head_width', 'AttentionLayer', 'real_context',
-           'sdpa', 'QKVAttention', 'build_attention', 'convert_attention', 'run_segments', 'check_recurrent',
-           'check_causal', 'check_same']
+           'QKVAttention', 'build_attention', 'convert_attention', 'run_segments', 'check_recurrent', 'check_causal',
+           'check_same', 'sdpa']
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import torch
@@ -221,20 +221,6 @@ def forward(self:AttentionLayer,
         out = self.read(self.queries(x), state)
     return self.to_out(merge_heads(out)),state
 
-# %% ../../nbs/10_attention/00_layer.ipynb #18b85623
-def sdpa(
-    q:Tensor, # Queries, (b, h, n, d)
-    k:Tensor, # Keys, (b, h, m, d)
-    v:Tensor, # Values, (b, h, m, dv)
-    **kwargs, # `attn_mask`, `is_causal`, `scale`
-)->Tensor: # (b, h, n, dv)
-    "PyTorch's `scaled_dot_product_attention`, by its plain kernel inside a transform"
-    if not ordinary_only(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
-    if not in_transform(): # in a graph, where a converter may choose another layout of the result
-        out = F.scaled_dot_product_attention(q, k, v, **kwargs)
-        return out.clone(memory_format=torch.contiguous_format)
-    with sdpa_kernel(SDPBackend.MATH): return F.scaled_dot_product_attention(q, k, v, **kwargs)
-
 # %% ../../nbs/10_attention/00_layer.ipynb #bf1e36d9
 class QKVAttention(AttentionLayer):
     "Base of layers with separate projections for queries, keys and values"
@@ -366,3 +352,17 @@ def check_same(
     for name,a,b in zip(('outputs',*(f'gradients of input {i}' for i in range(len(xs)))), *both):
         diff = (a-b).abs().max().item()
         assert diff<=tol, f'{name} differ by {diff}'
+
+# %% ../../nbs/10_attention/00_layer.ipynb #18b85623
+def sdpa(
+    q:Tensor, # Queries, (b, h, n, d)
+    k:Tensor, # Keys, (b, h, m, d)
+    v:Tensor, # Values, (b, h, m, dv)
+    **kwargs, # `attn_mask`, `is_causal`, `scale`
+)->Tensor: # (b, h, n, dv)
+    "PyTorch's `scaled_dot_product_attention`, by its plain kernel inside a transform"
+    if not ordinary_only(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
+    if not in_transform(): # in a graph, where a converter may choose another layout of the result
+        out = F.scaled_dot_product_attention(q, k, v, **kwargs)
+        return out.clone(memory_format=torch.contiguous_format)
+    with sdpa_kernel(SDPBackend.MATH): return F.scaled_dot_product_attention(q, k, v, **kwargs)

@@ -153,8 +153,10 @@ class WindowBatch(ShownBatch):
                 first = -len(self.past[i]) if name=='observed' else 0
                 rows = range(first, first+len(values[i]))
                 ax.plot(rows, values[i,:,k], style, lw=1, ms=3, label=name)
-        axs[0,0].legend(frameon=False, fontsize=8)
-        fig.suptitle(str(self.columns[k]))
+        lines = axs[0,0].get_legend_handles_labels()
+        fig.legend(*lines, loc='outside upper right', ncols=3, frameon=False, fontsize=8)
+        fig.supxlabel('row', fontsize=9)
+        fig.supylabel(str(self.columns[k]), fontsize=9)
         return fig
 
 # %% ../../nbs/40_data/06_forecast.ipynb #cd2a196f
