@@ -23,8 +23,9 @@ import torch
 from fastcore.basics import patch
 
 import reformer_rnn
-from .core import (
-    MANIFEST,REPOSITORY,Movable,check_folder,in_place_of,read_json,whole_folder,write_json)
+from reformer_rnn.core import (
+    MANIFEST,REPOSITORY,Movable,check_folder,first_line,in_place_of,read_json,whole_folder,
+    write_json)
 
 # %% ../nbs/04_pretrained.ipynb #4eded40d
 # Module and name of a class -> the class, of all that can be kept
@@ -422,7 +423,7 @@ def _stored_weights(folder, config):
     path = folder/WEIGHTS
     try: packed = load_file(str(path))
     except Exception as e: # of the library, whose kinds are not promised
-        raise ValueError(f'{path} cannot be read: {str(e).splitlines()[0]}') from e
+        raise ValueError(f'{path} cannot be read: {first_line(e)}') from e
     # In a file they stand side by side, at places where some kernels round differently
     tensors = {name: tensor.clone() for name,tensor in packed.items()}
     for name,first in config['shared'].items():

@@ -136,8 +136,8 @@ def layers(rng, folder):
     kind = rng.randrange(4)
     layer = make_layer(rng.choice(LAYERS))
     x = torch.randn(2, 8, 16)
-    if kind == 0: return lambda: layer(x[0]), ''
-    if kind == 1: return lambda: layer(x[..., :15]), ''
+    if kind == 0: return lambda: layer(x[0]), 'x has shape (8, 16)'
+    if kind == 1: return lambda: layer(x[..., :15]), 'x has shape (2, 8, 15)'
     if kind == 2: return lambda: layer(x, mask=torch.ones(2, 8)), 'mask'
     return lambda: layer(x, mask=torch.ones(3, 7, dtype=torch.bool)), 'mask'
 
@@ -147,7 +147,7 @@ def states(rng, folder):
     n = rng.choice((1, 3, 4))
     layer = make_layer(name)
     state = layer(torch.randn(2, 8, 16))[1]
-    return lambda: layer(torch.randn(n, 8, 16), state=state), ''
+    return lambda: layer(torch.randn(n, 8, 16), state=state), 'memory' if 'relative' in name else 'the state'
 
 def make_layer(name):
     "A small causal layer."
@@ -156,12 +156,8 @@ def make_layer(name):
     if name == 'lsh': options = dict(max_len=16)
     return attention_layers[name](16, 2, causal=True, **options).eval()
 
-LAYERS, STATEFUL = [], set()
-for _name in attention_layers:
-    try: _, _state = make_layer(_name)(torch.randn(2, 8, 16))
-    except (TypeError, ValueError): continue
-    LAYERS.append(_name)
-    if _state is not None: STATEFUL.add(_name)
+LAYERS = list(attention_layers)
+STATEFUL = {name for name in LAYERS if make_layer(name)(torch.randn(2, 8, 16))[1] is not None}
 
 KINDS = checkpoint, forged, record, table, scaler, documents, lines, text, inputs, layers, states
 

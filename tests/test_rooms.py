@@ -23,19 +23,19 @@ ROOMS = {  # Room: the rooms from which it may import, besides its own
 WIDEST = 100  # columns of a line of code in a notebook, which is read on pages
 WIDEST_SCRIPT = 120  # of one in tests and tools, which is read in editors
 LONGEST = 25  # lines of code in a cell, see `lines_of_code`
-LONG_CELLS = {  # Notebook, without its number: what stands first in a longer cell that is one thing, a loop or a table
-    'linear': {'_CausalLinear', '_backward', 'linear_attention'},
-    'lsh': {'_attend_backward', 'attend_context', 'lsh_attention', 'LSHAttention'},
-    'rem': {'_mix_chunks'},
-    'relative': {'RelativeAttention'},
-    'sliding': {'SlidingAttention'},
-    'delta_layers': {'DeltaLayer'},
-    'reversible': {'_Reversible'},
-    'loss': {'_ChunkedLoss'},
-    'informer': {'Informer'},
-    'gpt2': {'_find_gpt2', 'fake', 'check'},
-    'foreign': {'gpt2'},
-    'learner': {'evaluate_bits'},
+LONG_CELLS = {  # Notebook: what stands first in a longer cell that is one thing, a loop or a table
+    '10_attention/02_linear': {'_CausalLinear', '_backward', 'linear_attention'},
+    '10_attention/03_lsh': {'_attend_backward', 'attend_context', 'lsh_attention', 'LSHAttention'},
+    '10_attention/07_rem': {'_mix_chunks'},
+    '10_attention/09_relative': {'RelativeAttention'},
+    '10_attention/12_sliding': {'SlidingAttention'},
+    '10_attention/18_delta_layers': {'DeltaLayer'},
+    '20_blocks/03_reversible': {'_Reversible'},
+    '20_blocks/04_loss': {'_ChunkedLoss'},
+    '30_models/09_informer': {'Informer'},
+    '30_models/12_gpt2': {'_find_gpt2', 'fake'},
+    '30_models/15_foreign': {'gpt2'},
+    '50_training/04_learner': {'evaluate_bits'},
     'index': {'table'}}
 FREE = re.compile(r'fig-alt|https?://')  # alternative texts and addresses may be longer
 
@@ -129,9 +129,8 @@ def long_cells(name):
 
 @pytest.mark.parametrize('name', NOTEBOOKS)
 def test_length_of_cells(name):
-    known = LONG_CELLS.get(name.split('/')[-1].removesuffix('.ipynb').split('_', 1)[-1], set())
-    found = long_cells(name)
-    assert not found-known, f'more than {LONGEST} lines of code in a cell: {sorted(found-known)}'
+    known = LONG_CELLS.get(name.removeprefix('nbs/').removesuffix('.ipynb'), set())
+    assert long_cells(name) == known, f'cells of more than {LONGEST} lines of code, or cells that are short again'
 
 def test_few_long_cells(): assert sum(map(len, LONG_CELLS.values())) <= 20
 

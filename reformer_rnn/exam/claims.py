@@ -12,7 +12,7 @@ from functools import partial
 from .results import exam_cells
 from .run import ExamConfig
 from ..runs.claim import (
-    Claims,above_zero,at_least,at_most,below_zero,between)
+    Claims,above_zero,answers,at_least,at_most,below_zero,between)
 from ..runs.interval import paired
 from ..runs.read import Runs
 
@@ -45,13 +45,10 @@ def apart(
     "Measure: share of right answers of one minus another, seed by seed"
     def measure(*folders):
         cells = cells_of(folders)
-        def by_seed(name, size):
-            cell = cells.get((task,name))
-            runs = cell.runs if cell else []
-            return {run['seed']: run['accuracy'][str(size)] for run in runs}
-        ours = by_seed(name, size)
-        theirs = by_seed(other, other_size or size)
-        return paired(ours, theirs, bounds=(-1.,1.))
+        runs = [cells[task,o].runs if (task,o) in cells else Runs() for o in (name,other)]
+        ours,theirs = (own.by_seed(f'accuracy.{n}')
+                       for own,n in zip(runs, (size,other_size or size)))
+        return paired(ours, theirs, answers(runs[0]), (-1.,1.))
     return measure
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a08

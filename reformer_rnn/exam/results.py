@@ -25,6 +25,7 @@ from ..data.exam_tasks import ExamTask,exam_tasks
 from .candidates import all_candidates
 from .cost import cost_rows
 from .run import SOLVED,ExamConfig,best_run,score
+from ..runs.claim import answers
 from ..runs.interval import SHARE,Measured,over_seeds
 from ..runs.read import Runs,dashed
 
@@ -48,7 +49,7 @@ class ExamCell:
     def accuracy(self, size)->Measured:
         "Mean and interval over seeds; None if a seed could not be run"
         shares = self.shares(size)
-        return None if None in shares else over_seeds(shares, SHARE)
+        return None if None in shares else over_seeds(shares, SHARE, answers(self.runs))
 
     def passed(self, size)->bool:
         "Is every seed right?"

@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'TRIAL', 'TEST', 'SOLVED', 'exam_experiment', 'ExamConfig', 'StopSolved',
            'ShowAnswers', 'exam_dl', 'exam_learner', 'answers', 'test_exam', 'share_right', 'state_sizes',
-           'exam_candidate', 'train_exam', 'diverged', 'one_run', 'score', 'best_run', 'cell_runs', 'run_exam']
+           'exam_candidate', 'train_exam', 'diverged', 'exam_folder', 'one_run', 'score', 'best_run', 'cell_runs',
+           'run_exam']
 
 # %% ../../nbs/80_exam/02_run.ipynb #1203fba8
 import time
@@ -14,12 +15,11 @@ from functools import partial
 
 import torch
 from fastai.callback.core import Callback,CancelFitException
-from fastai.callback.training import GradientClip
 from fastai.learner import Learner
 from fastai.optimizer import Adam
 from torch import Tensor,nn
 
-from ..core import check_choice,check_writable,seed_everything,state_nbytes
+from ..core import check_choice,check_writable,first_line,seed_everything,state_nbytes
 from ..data.exam_tasks import ExamDL,exam_tasks
 from ..data.loaders import IGNORE,Loaders
 from .candidates import all_candidates,exam_model,find_candidate
@@ -28,6 +28,7 @@ from ..runs.experiment import Experiment
 from ..runs.read import Runs
 from ..runs.record import environment
 from ..runs.train import LongRun,fit_recorded,kept_run,run_one,run_path
+from ..training.checkpoints import OtherRun
 from ..training.learner import lm_learner
 from ..training.metrics import MaskedAccuracy
 
@@ -143,7 +144,6 @@ def exam_learner(
                     ramp=cfg.epochs//2)
     valid = exam_dl(cfg, (cfg.only.learned_at,), cfg.n_valid, seed, bs)
     cbs = [StopSolved(cfg.seconds)]
-    if cfg.clip: cbs.append(GradientClip(cfg.clip))
     if hasattr(model, 'answers'): cbs.append(ShowAnswers())
     adam = partial(Adam, sqr_mom=.99, eps=1e-8, wd=.01)
     return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
@@ -191,7 +191,7 @@ def test_exam(
             try: accuracy[str(size)] = share_right(model, dl, carries)
             except (ValueError,RuntimeError,IndexError,TypeError) as e:
                 accuracy[str(size)] = None
-                failed[str(size)] = f'{type(e).__name__}: {str(e).splitlines()[0]}'
+                failed[str(size)] = f'{type(e).__name__}: {first_line(e)}'
     return accuracy,failed
 
 # %% ../../nbs/80_exam/02_run.ipynb #1d227db7
@@ -255,7 +255,8 @@ def train_exam(
 
 # %% ../../nbs/80_exam/02_run.ipynb #0ac457e9
 def diverged(cfg, learn, attention, seed, e)->dict:
-    "The record of a run whose loss was no number any more"
+    """The record of a run whose loss was no number any more; its model, whose weights are none
+    either, is put to zero and answers nothing"""
     learn.stop_solved.why = f'diverged: {e}'
     for p in learn.model.parameters(): p.data.zero_()
     return dict(experiment='exam', attention=attention, seed=seed, config=asdict(cfg),
@@ -264,6 +265,12 @@ def diverged(cfg, learn, attention, seed, e)->dict:
                 throughput=learn.throughput.record)
 
 # %% ../../nbs/80_exam/02_run.ipynb #7a22ad34
+def exam_folder(
+    cfg:ExamConfig, # Settings of one task and one rate
+)->str:
+    "Where the runs of a task lie below the results"
+    return f'{cfg.task[0]}-{cfg.rates[0]:g}'
+
 SOLVED = .995 # Score from which on no other rate is tried
 
 def one_run(
@@ -274,8 +281,8 @@ def one_run(
     seed:int, # Seed
 )->dict: # The record
     "Train, or keep what is stored"
-    own = replace(cfg, task=(task,), attention=(name,), seeds=(seed,), rates=(rate,), budget=0.,
-                  results=f'{cfg.results}/{task}-{rate:g}')
+    own = replace(cfg, task=(task,), attention=(name,), seeds=(seed,), rates=(rate,), budget=0.)
+    own.results = f'{cfg.results}/{exam_folder(own)}'
     if kept := kept_run(own, run_path(own, name, seed)): return kept
     print(f'\n{task}, rate {rate:g}', end='')
     record = run_one(own, train_exam, name, seed)
@@ -330,8 +337,8 @@ def run_exam(
             print(f'\n{len(cells)-i} cells are left: go on with --resume')
             break
         try: found += cell_runs(cfg, *cell)
+        except OtherRun: raise
         except (ValueError,RuntimeError,TypeError,IndexError,ImportError) as e:
-            if 'another kind' in str(e) or 'not finished' in str(e): raise
             refused.append(f'{cell[1]} on {cell[0]}: {e}')
             print(f'\n{refused[-1]}', flush=True)
     if refused: print('\nCould not be examined:', *refused, sep='\n')
@@ -341,4 +348,4 @@ def run_exam(
 exam_experiment = Experiment(
     'exam', ExamConfig, run_exam,
     'examine layers: recall, copying, counting, groups, periods and text', headline=('accuracy',),
-    per_data=True)
+    per_data=exam_folder)

@@ -52,9 +52,10 @@ def explain(
 )->str: # Empty for a fault of the program, which deserves its traceback
     "What the user can do about it, in one line"
     if isinstance(e, (ValueError,FileNotFoundError,ImportError,FloatingPointError)): return str(e)
+    from reformer_rnn.core import first_line # PyTorch, which `--help` does not need
     if isinstance(e, MemoryError) or 'out of memory' in str(e) or "can't allocate memory" in str(e):
         return ('the memory does not suffice: choose a smaller model, batch or length '
-                f'({str(e).splitlines()[0] if str(e) else "no memory left"})')
+                f'({first_line(e)})')
     if isinstance(e, RecursionError): return f'something is nested too deeply: {e}'
     if isinstance(e, OSError): return f'{e.filename or "a file"}: {e.strerror or e}'
     return ''

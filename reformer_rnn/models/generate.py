@@ -19,7 +19,7 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_int,trusting,using_up
+from ..core import check_int,first_line,trusting,using_up
 from ..data.vocab import continue_text
 from .carry import Carrying
 from .tape import Replay,Steps,same_form
@@ -322,9 +322,8 @@ class Compiled:
         "The first call, which compiles"
         try: found = self.f(*args)
         except Exception as e:
-            why = str(e).strip().split(chr(10))[0]
-            warnings.warn(f'torch.compile does not work here ({type(e).__name__}: {why}): '
-                          'decoding goes on without it')
+            why = f'{type(e).__name__}: {first_line(e)}'
+            warnings.warn(f'torch.compile does not work here ({why}): decoding goes on without it')
             self.f = self.plain
             found = self.f(*args)
         self.works = self.f is not self.plain

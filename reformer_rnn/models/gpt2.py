@@ -23,7 +23,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ..attention.sliding import check_rows
 from ..core import (
-    cast_state,check_choice,check_folder,check_int,in_transform,own_state,read_json,
+    cast_state,check_choice,check_folder,check_int,first_line,in_transform,own_state,read_json,
     values_known,whole_folder)
 from ..pretrained import Kind,Pretrained,kinds
 from ..data.documents import ByteVocab
@@ -31,11 +31,6 @@ from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
 from .search import Generating
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #0071488a
-def _first_line(e):
-    "What an error says, in one line"
-    lines = str(e).strip().splitlines()
-    return lines[0] if lines else type(e).__name__
-
 def _root(e):
     "The error that all others come from"
     while e.__cause__ or e.__context__: e = e.__cause__ or e.__context__
@@ -53,7 +48,7 @@ def _transformers():
     except Exception as e:
         why = _root(e)
         raise ImportError('the package transformers is there, and cannot be loaded: '
-                          f'{type(why).__name__}: {_first_line(why)}. '
+                          f'{type(why).__name__}: {first_line(why)}. '
                           'A package that it uses is damaged or does not fit: repair it, or '
                           'remove it if it is not needed') from e
     return transformers
@@ -134,7 +129,7 @@ def _find_gpt2(name):
     import huggingface_hub
     try: cached = isinstance(huggingface_hub.try_to_load_from_cache(text, 'config.json'), str)
     except ValueError as e: raise ValueError(f'{text!r} is neither a folder nor the name of a '
-                                             f'model: {str(e).splitlines()[0]}') from None
+                                             f'model: {first_line(e)}') from None
     if not cached and _offline():
         raise FileNotFoundError(f'the model {text!r} is not in the local cache, and the hub '
                                 'cannot be reached: load it once on a machine with a network, or '
@@ -148,10 +143,10 @@ def _loading(name):
     try: yield
     except (ImportError,MemoryError): raise
     except OSError as e:
-        raise FileNotFoundError(f'{name} cannot be loaded: {_first_line(e)}') from e
-    except ValueError as e: raise ValueError(f'{name} cannot be loaded: {_first_line(e)}') from e
+        raise FileNotFoundError(f'{name} cannot be loaded: {first_line(e)}') from e
+    except ValueError as e: raise ValueError(f'{name} cannot be loaded: {first_line(e)}') from e
     except Exception as e: raise ValueError(f'{name} cannot be loaded: {type(e).__name__}: '
-                                            f'{_first_line(e)}') from e
+                                            f'{first_line(e)}') from e
 
 def _left_over(name):
     """Is this a weight of a block for which the settings have no place? Old files hold a mask in

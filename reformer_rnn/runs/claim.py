@@ -5,17 +5,18 @@
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
            'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
-           'mean_of', 'difference', 'pooled', 'named', 'check_definition', 'check_settings', 'check_pairs', 'same_fact',
-           'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border',
-           'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row', 'measured', 'finite', 'as_numbers',
-           'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing', 'number_of']
+           'mean_of', 'difference', 'training_bits', 'pooled', 'named', 'check_definition', 'check_settings',
+           'check_pairs', 'same_fact', 'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict', 'borders',
+           'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row', 'measured',
+           'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import namedtuple
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf,isclose,isfinite
+from math import inf,isclose,isfinite,log
 from pathlib import Path
+from statistics import fmean
 
 from ..core import REPOSITORY
 from .experiment import same_settings
@@ -82,12 +83,13 @@ def difference(
     path:str, # Of the number
     other_path:str='', # Of the number of the other; empty for the same
 ): # Function of records
-    "Measure: one model minus another, or one number minus another of the same model, seed by seed"
-    def measure(runs):
-        ours,theirs = runs.of(attention),runs.of(other)
+    """Measure: one model minus another, or one number minus another of the same model, seed by
+    seed; of two folders, which differ in what is asked, the first minus the second"""
+    def measure(runs, others=None):
+        ours,theirs = runs.of(attention),(runs if others is None else others).of(other)
         check_definition(ours, path)
         check_definition(theirs, other_path or path)
-        if ours and theirs: check_pairs(ours, theirs)
+        if ours and theirs: check_pairs(ours, theirs, same=others is None)
         pair = ours.by_seed(path),theirs.by_seed(other_path or path)
         both = [run for run in ours if run['seed'] in pair[1]]
         if bounds_of(path)==SHARE: return paired(*pair, answers(both), (-1.,1.))
@@ -95,6 +97,15 @@ def difference(
     return measure
 
 # %% ../../nbs/60_runs/07_claim.ipynb #91060956
+def training_bits(
+    runs:Runs, # Records
+    attention:str, # Name of the model
+    share:float=1., # Of the updates, the first ones
+)->dict: # Seed -> bits
+    "Mean training loss in bits"
+    losses = runs.of(attention).by_seed('steps.train_loss')
+    return {seed: fmean(own[:int(share*len(own))])/log(2) for seed,own in losses.items()}
+
 def pooled(
     measure, # A measure of one folder
 ): # Measure of several, with equal settings
@@ -142,13 +153,14 @@ def check_settings(
 def check_pairs(
     runs:Runs, # Of one model
     other:Runs, # Of another
+    same:bool=True, # Must their settings be the same?
 ):
     "Refuse runs that are no pairs, with `ValueError`"
     seeds = [{run['seed'] for run in own} for own in (runs,other)]
     if not seeds[0]&seeds[1]:
         both = [f'{own[0]["attention"]} has {sorted(has)}' for own,has in zip((runs,other), seeds)]
         raise ValueError(f'seeds are not paired: {" and ".join(both)}')
-    check_settings(runs[0], other[0])
+    if same: check_settings(runs[0], other[0])
 
 # %% ../../nbs/60_runs/07_claim.ipynb #6898e98e
 data_facts = 'text','floors','chance','documents','counts','windows','columns','baselines','data'

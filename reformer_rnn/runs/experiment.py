@@ -33,7 +33,8 @@ class Experiment:
     # Paths of the numbers in a record that count, by which a repetition is judged
     headline:tuple = ()
     known_as:tuple = () # Other names in stored records
-    per_data:bool = False # Does it add a folder for the data to `results`?
+    # `(settings)`: name of the folder, of the data say, that it adds to `results`; None for none
+    per_data:object = None
     places:tuple = () # Settings that name a folder, and decide nothing
     # Of models of texts: `(settings, model, attention, bytes or None) -> (bits per byte, bytes)`,
     # of a text, or of what the run held out

@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['Run', 'meanings', 'LARGEST', 'generate_experiment', 'evaluate_experiment', 'model_folder', 'load_run', 'settings_of',
-           'numbers_of', 'run_card', 'keep_model', 'describe_model', 'stream_text', 'GenerateConfig', 'find_model',
-           'run_generate', 'text_bits', 'plain_bits', 'EvaluateConfig', 'same_file', 'run_evaluate']
+           'numbers_of', 'meaning_of', 'run_card', 'keep_model', 'describe_model', 'stream_text', 'GenerateConfig',
+           'load_named', 'find_model', 'check_writer', 'run_generate', 'text_bits', 'plain_bits', 'EvaluateConfig',
+           'same_file', 'run_evaluate']
 
 # %% ../../nbs/60_runs/08_keep.ipynb #caea40ca
 from collections import namedtuple
@@ -24,7 +25,7 @@ from ..data.vocab import model_ids,text_ids
 from ..training.learner import evaluate_bits
 from .experiment import (
     Experiment,changed_settings,command_lines,declared,find_experiment,todays_names)
-from .read import made_on,number,read_record
+from .read import headline,made_on,read_record
 
 # %% ../../nbs/60_runs/08_keep.ipynb #d4e554c6
 Run = namedtuple('Run', 'model settings record path')
@@ -84,9 +85,10 @@ def numbers_of(
     "What a card says of the result: the headline of the experiment, the last epoch, the floors"
     found = {}
     for path in find_experiment(record['experiment']).headline:
-        try: value = number(record, path)
+        try: numbers = headline(record, (path,))
         except (KeyError,IndexError,TypeError): continue # this run did not measure it
-        if isinstance(value, (int,float)): found[path.removesuffix('.-1')] = value
+        found |= {name.removesuffix('.-1'): value for name,value in numbers.items()
+                  if isinstance(value, (int,float))}
     last = {f'epochs.{k}': v[-1] for k,v in record.get('epochs', {}).items() if v}
     floors = {f'floors.{k}': v for k,v in record.get('floors', {}).items()}
     skipped = 'epochs.epoch','epochs.seconds'
@@ -94,6 +96,13 @@ def numbers_of(
     return found
 
 # %% ../../nbs/60_runs/08_keep.ipynb #7238fd3a
+def meaning_of(
+    name:str, # Of a number: a path, and perhaps a blank and a size or a kind
+)->str: # Empty if nothing is known
+    "What a number says"
+    parts = name.replace(' ', '.').split('.')
+    return next((meanings[part] for part in reversed(parts) if part in meanings), '')
+
 def run_card(
     record:dict, # Of a run
 )->str: # Markdown
@@ -104,7 +113,7 @@ def run_card(
     data = record.get('text') or record['config'].get('data') or 'data of the experiment'
     changed = changed_settings(experiment, record['config'])
     settings = [f'- `{f.name}`: {value}' for f,value in changed.items()]
-    rows = [f'| {name} | {value:.4f} | {meanings.get(name.rpartition(".")[2], "")} |'
+    rows = [f'| {name} | {value:.4f} | {meaning_of(name)} |'
             for name,value in numbers_of(record).items()]
     seconds = record.get('throughput', {}).get('seconds', 0.)
     return '\n'.join([
@@ -175,12 +184,23 @@ class GenerateConfig:
     top_k:int = 0 # Draw from this many of the most probable tokens only; 0 for all
     seed:int = 0 # Selects the text
 
+def load_named(
+    name:str, # As for `GenerateConfig.run`
+)->tuple: # `(model, run)`; the run is None for a folder
+    "The model of a run or of a folder"
+    if not str(name).endswith('.json'): return load_model(name),None
+    run = load_run(name)
+    return run.model,run
+
 def find_model(
     name:str, # As for `GenerateConfig.run`
 )->Pretrained:
     "The model of a run or of a folder, which knows what its tokens mean"
-    is_record = str(name).endswith('.json')
-    model = load_run(name).model if is_record else load_model(name)
+    model,_ = load_named(name)
+    return check_writer(model, name)
+
+def check_writer(model, name):
+    "Refuse a model that was not trained on text"
     if model.vocab is None or not hasattr(model, 'stream'):
         raise ValueError(f'{name} holds a {type(model).__name__} that was not trained on text: '
                          'expected a language model with a vocabulary')
@@ -191,16 +211,15 @@ def run_generate(
     cfg:GenerateConfig, # What to write
 )->str: # The whole text
     "Print a text while it is being written"
-    told = cfg.prompt
     pieces = stream_text(find_model(cfg.run), cfg.prompt, cfg.n, cfg.temperature, cfg.top_k or None,
                          cfg.seed)
-    first = next(pieces, '') # what cannot be done is said before anything is printed
-    print(told, end=first, flush=True)
+    new = next(pieces, '') # what cannot be done is said before anything is printed
+    print(cfg.prompt, end=new, flush=True)
     for piece in pieces:
         print(piece, end='', flush=True)
-        first += piece
+        new += piece
     print()
-    return told+first
+    return cfg.prompt+new
 
 # %% ../../nbs/60_runs/08_keep.ipynb #b52c0b07
 generate_experiment = Experiment('generate', GenerateConfig, run_generate,
@@ -256,8 +275,9 @@ def run_evaluate(
     cfg:EvaluateConfig, # What to measure
 )->dict: # Name -> bits per byte
     "Print bits per byte of a text beside what frequencies alone achieve"
-    run = load_run(cfg.run) if cfg.run.endswith('.json') else None
-    model = find_model(cfg.run) if run is None else run.model
+    model,run = load_named(cfg.run)
+    if run is None or not find_experiment(run.record['experiment']).evaluate:
+        check_writer(model, cfg.run)
     found = text_bits(model, cfg.file or None, run)
     print(f'{Path(cfg.file).name or "held-out text of the run"}, bits per byte')
     for name,bits in found.items(): print(f'  {name:8s}{bits:.6f}')

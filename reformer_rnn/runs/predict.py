@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core import in_place_of
-from ..pretrained import load_model
 from ..data.outlook import draw_forecast,forecast_rows
 from ..data.series import SERIES,find_series,read_frame
 from ..data.text import find_file
 from .experiment import Experiment
-from .keep import load_run
+from .keep import load_named
 from .record import save_figure
 
 # %% ../../nbs/60_runs/09_predict.ipynb #b8e2d0cd
@@ -37,7 +36,7 @@ def find_forecaster(
     if not name:
         raise ValueError('no run: name the record of a run of `forecast`, or a folder that '
                          '`save_pretrained` has written')
-    model = load_run(name).model if name.endswith('.json') else load_model(name)
+    model,_ = load_named(name)
     if model.scaler is None or model.outlook is None:
         raise ValueError(f'{name} holds a {type(model).__name__} that does not know what its '
                          'table looks like: it is no forecaster, or an older version has made '

@@ -18,10 +18,10 @@ from fastai.callback.core import Callback
 from fastai.learner import Learner
 from fastai.torch_core import num_distrib
 
-from ..core import check_choice,check_writable,write_json
+from ..core import check_choice,check_writable,first_line,write_json
 from ..models.lm import LM,attention_as
 from ..models.names import parse_attention
-from ..training.checkpoints import Checkpoint,data_fingerprint
+from ..training.checkpoints import Checkpoint,OtherRun,data_fingerprint
 from ..training.processes import (
     Processes,from_first,process_group,process_rank,quiet_others,several_processes,sum_all)
 from ..training.scale import Scale
@@ -72,7 +72,7 @@ def check_device(
     "Refuse a device that is not there"
     try: torch.empty(1, device=device)
     except (RuntimeError,AssertionError) as e:
-        raise ValueError(f'device={device!r} cannot be used: {str(e).splitlines()[0]}') from e
+        raise ValueError(f'device={device!r} cannot be used: {first_line(e)}') from e
 
 # %% ../../nbs/60_runs/04_train.ipynb #a8dd0754
 def run_path(cfg, attention, seed, suffix='json'):
@@ -173,7 +173,7 @@ def kept_run(
     if not other and data and record.get('data', data)!=data:
         other = ['it was trained on other data']
     if other:
-        raise ValueError(f'{path} holds a finished run of another kind: {"; ".join(other)}. '
+        raise OtherRun(f'{path} holds a finished run of another kind: {"; ".join(other)}. '
                          'Choose another folder for the results, or leave resume out to replace it')
     return {name: value for name,value in record.items() if name!='file'}
 
@@ -229,6 +229,7 @@ class Training(Experiment):
         "Train every model with every seed, print the tables, draw the pictures"
         cfg.check()
         if self.prepare: cfg = self.prepare(cfg) or cfg
+        if self.per_data: cfg = replace(cfg, results=f'{cfg.results}/{self.per_data(cfg)}')
         if self.model:
             for attention in cfg.attention: self.model(cfg, attention)
         check_writable(cfg.results)

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['fastai_attributes', 'random_states', 'set_random_states', 'loader_states', 'set_loader_states', 'starting_at',
-           'checkpointed_attributes', 'data_fingerprint', 'run_facts', 'differences', 'Stopped', 'Checkpoint']
+           'checkpointed_attributes', 'data_fingerprint', 'run_facts', 'differences', 'Stopped', 'Checkpoint',
+           'OtherRun']
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #eea2dfdd
 import hashlib,json,os,random,signal,sys,threading,time,warnings
@@ -328,11 +329,14 @@ def _check_tree(tree, path):
     return tree
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #b2330c26
+class OtherRun(ValueError):
+    "Raised where stored work belongs to another run"
+
 def _check_facts(saved, facts, path):
     "Refuse the checkpoint of another run"
     other = differences(saved, facts)
     if other:
-        raise ValueError(f'{path} belongs to another run: {"; ".join(other)}. Use the '
+        raise OtherRun(f'{path} belongs to another run: {"; ".join(other)}. Use the '
                          'settings and the data of that run, or another folder')
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #8a349ffe
@@ -342,7 +346,7 @@ def _find(self:Checkpoint):
     paths = list_checkpoints(self.folder)
     reasons = []
     if paths and not self.resume:
-        raise ValueError(f'{self.folder} has checkpoints of a run that was not finished: go on '
+        raise OtherRun(f'{self.folder} has checkpoints of a run that was not finished: go on '
                          'with resume, or remove the folder to start anew')
     for path in reversed(paths):
         try: saved = _check_tree(read_checkpoint(path), path)

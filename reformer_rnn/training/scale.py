@@ -9,7 +9,6 @@ __all__ = ['BFloat16', 'Recompute', 'Compiled', 'Scale']
 import shutil
 from dataclasses import dataclass
 from functools import partial
-from inspect import get_annotations
 
 import torch
 from fastai.callback.training import GradientAccumulation,GradientClip
@@ -79,6 +78,7 @@ class Compiled(TemporaryChange):
 @dataclass
 class Scale:
     "Settings for models that are big for the machine"
+    clips_itself = False # Does the experiment clip in a way of its own?
     bf16:bool = False # Forward pass in bfloat16? Changes the result
     # Batches whose gradients are added up before each update; the schedule goes on counting batches
     accumulate:int = 1
@@ -98,11 +98,10 @@ def callbacks(self:Scale,
     n = check_int('accumulate', self.accumulate)
     if not self.clip>=0:
         raise ValueError(f'clip={self.clip}: expected a norm above 0, or 0 for no clipping')
-    own = next(cls for cls in type(self).__mro__ if 'clip' in get_annotations(cls)) is not Scale
     cbs = []
     if self.bf16: cbs.append(BFloat16())
     if self.recompute: cbs.append(Recompute())
     if self.compile: cbs.append(Compiled(self.compile))
     if n>1: cbs.append(GradientAccumulation(n*bs))
-    if self.clip and not own: cbs.append(GradientClip(self.clip))
+    if self.clip and not self.clips_itself: cbs.append(GradientClip(self.clip))
     return cbs

@@ -17,7 +17,7 @@ from torch import Tensor
 from fastcore.foundation import L
 
 import reformer_rnn
-from ..core import check_int
+from ..core import check_int,file_checksum,to_disk
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #9959bf5d
 def _numbers(o):
@@ -91,7 +91,7 @@ def same_tree(
         if not isinstance(b, Tensor) or a.dtype!=b.dtype: return False
         return torch.equal(a.detach().cpu(), b.detach().cpu())
     if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.dtype==b.dtype and (a==b).all()
+        return isinstance(b, np.ndarray) and a.dtype==b.dtype and np.array_equal(a, b)
     if isinstance(a, dict):
         return isinstance(b, dict) and list(a)==list(b) and all(same_tree(a[k], b[k]) for k in a)
     if isinstance(a, (tuple,list,L)):
@@ -120,13 +120,6 @@ def _digest(manifest):
     return hashlib.sha256(json.dumps({k: v for k,v in manifest.items() if k!='sha256'},
                                      sort_keys=True).encode()).hexdigest()
 
-def _sync(path):
-    "Force a folder to the disk, where the system can"
-    if os.name=='nt': return
-    fd = os.open(path, os.O_RDONLY)
-    try: os.fsync(fd)
-    finally: os.close(fd)
-
 # %% ../../nbs/50_training/07_snapshots.ipynb #f36d7427
 def _write_files(folder, step, tree):
     "Write both files of a checkpoint into a folder"
@@ -143,7 +136,7 @@ def _write_files(folder, step, tree):
     with open(folder/'manifest.json', 'w', encoding='utf-8') as f:
         json.dump(manifest | dict(sha256=_digest(manifest)), f)
         f.flush(); os.fsync(f.fileno())
-    _sync(folder)
+    to_disk(folder)
 
 def _remove(path):
     "Remove a checkpoint so that no part of it is ever taken for a whole one"
@@ -181,7 +174,7 @@ def write_checkpoint(
     try:
         _write_files(temp, step, tree)
         if path.exists(): _remove(path)
-        os.rename(temp, path); _sync(folder)
+        os.rename(temp, path); to_disk(folder)
     finally: shutil.rmtree(temp, ignore_errors=True)
     for old in list_checkpoints(folder)[:-check_int('keep', keep)]: _remove(old)
     return path
@@ -212,14 +205,6 @@ def read_manifest(
                          'checksum is right')
     return manifest
 
-# %% ../../nbs/50_training/07_snapshots.ipynb #7321e9a3
-def _sha256(path):
-    "Checksum of a file"
-    sha = hashlib.sha256()
-    with open(path, 'rb') as f:
-        while block := f.read(2**20): sha.update(block)
-    return sha.hexdigest()
-
 # %% ../../nbs/50_training/07_snapshots.ipynb #6f75d3b2
 def read_checkpoint(
     path, # A checkpoint
@@ -232,7 +217,7 @@ def read_checkpoint(
     expected = manifest['tensors']['bytes']
     if size!=expected:
         raise ValueError(f'{path}: tensors.pt has {size:,} bytes instead of {expected:,}')
-    if _sha256(file)!=manifest['tensors']['sha256']:
+    if file_checksum(file)!=manifest['tensors']['sha256']:
         raise ValueError(f'{path}: tensors.pt was changed or damaged, its checksum is wrong')
     try: return unpack(manifest['content'], torch.load(file, map_location='cpu', weights_only=True))
     except UnpicklingError as e: raise ValueError(f'{path}: tensors.pt holds more than tensors, '

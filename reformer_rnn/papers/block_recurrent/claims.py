@@ -8,9 +8,9 @@ __all__ = ['FIRST', 'OTHER', 'BRT', 'brt_claims', 'state', 'ROOM', 'COLUMNS', 'o
            'TOKENS', 'PERPLEXITY', 'ablated', 'deep_gap', 'parts', 'solved', 'sooner', 'wrong_starts', 'holds',
            'all_pairs', 'started', 'six_rows', 'gates', 'one_or_two_more', 'APART', 'apart', 'untested', 'ask',
            'FOLLOWING', 'control', 'controls', 'step_ratio', 'growth', 'paper_model', 'millions', 'parameter_ratio',
-           'operations', 'operation_ratio', 'recalled', 'online', 'learns_later', 'lstm_behind', 'bits', 'gap',
-           'gap_changes', 'document_bits', 'by_document', 'paper_gap', 'text_claim', 'step_claim', 'size_claim',
-           'perplexity_off', 'ahead_of_all', 'in_block', 'gained_in_block', 'follows']
+           'operations', 'operation_ratio', 'recalled', 'learns_later', 'lstm_behind', 'bits', 'gap', 'gap_changes',
+           'document_bits', 'by_document', 'paper_gap', 'text_claim', 'step_claim', 'size_claim', 'perplexity_off',
+           'ahead_of_all', 'in_block', 'gained_in_block', 'follows']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #3d7acde4
 from functools import lru_cache,partial
@@ -25,8 +25,9 @@ from ...models.block_recurrent import BlockRecurrentLM,block_recurrent_paper
 from .documents import PAPER_BITS
 from .speed import PAPER_TIMES
 from .states import PAIRS
-from ...runs.claim import (
-    OWN,Claims,above_zero,answers,at_least,at_most,below_zero,between,difference,mean_of)
+from reformer_rnn.runs.claim import (
+    OWN,Claims,above_zero,answers,at_least,at_most,below_zero,between,difference,mean_of,
+    training_bits)
 from ...runs.interval import SHARE,counted,over_rounds,over_seeds,paired
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #48d08ae2
@@ -97,23 +98,16 @@ def recalled(*names, length='256'):
         return over_seeds(own.values(f'accuracy.{length}'), SHARE, answers(own))
     return measure
 
-def online(runs, name):
-    "Seed -> bits an answer while it is trained; no sequence comes twice"
-    losses = runs.of(name).by_seed('steps.train_loss')
-    def in_bits(own): return float(np.mean(own)/np.log(2))
-    return {seed: in_bits(own) for seed,own in losses.items()}
-
 def learns_later(name, other):
-    "Measure: bits an answer in training, one model minus another"
-    return lambda runs: paired(online(runs, name), online(runs, other))
+    "Measure: bits an answer in training, where no sequence comes twice, one model minus another"
+    return lambda runs: paired(training_bits(runs, name), training_bits(runs, other))
 
 def lstm_behind(runs):
     "Bits an answer in training, LSTM gates minus fixed gates, pair by pair"
     found = []
     for update in state_updates:
-        ours = online(runs, f'lstm:{update}')
-        theirs = online(runs, f'fixed:{update}')
-        found += paired(ours, theirs).runs
+        pair = paired(*(training_bits(runs, f'{gate}:{update}') for gate in ('lstm','fixed')))
+        found += pair.runs if pair else []
     return over_seeds(found)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #c453624c
@@ -566,7 +560,7 @@ def gained_in_block(number):
         windows = runs.of('slide').by_seed(path)
         seeds = windows.keys() & set.intersection(*(set(found) for found in own))
         means = {seed: float(np.mean([found[seed] for found in own])) for seed in seeds}
-        return paired(means, windows)
+        return paired(means, windows, answers(runs.of('slide')), (-1.,1.))
     return measure
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #8e7c398c

@@ -11,7 +11,7 @@ __all__ = ['SIDE_BY_SIDE', 'N_POWERS', 'LONG_ENOUGH', 'READ_IN_ALL', 'doclm_expe
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #36aa799d
 import math
-from dataclasses import dataclass,replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -320,8 +320,8 @@ def doclm_bits(
     return bits,torch.frombuffer(joined, dtype=torch.uint8)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6402e7a6
-def check_doclm(cfg:DocLMConfig)->DocLMConfig:
-    "Refuse what else cannot be run, and add the name of the data to the folder of the results"
+def check_doclm(cfg:DocLMConfig):
+    "Refuse what else cannot be run, and say what is to come"
     check_int('vocab_sz', cfg.vocab_sz, minimum=256)
     if not cfg.steps:
         raise ValueError(f'tokens={cfg.tokens}: expected at least {cfg.epochs*cfg.bs*cfg.seq_len}, '
@@ -334,7 +334,6 @@ def check_doclm(cfg:DocLMConfig)->DocLMConfig:
     shortened(Documents(), cfg.vocab_sz!=256 or None, cfg.test_tokens)
     documents_dls(*load_documents(cfg)[:2], cfg.bs, cfg.seq_len, 1, device='cpu')
     print(f'{cfg.data}: {cfg.steps*cfg.epochs:,} updates of {cfg.bs} x {cfg.seq_len} tokens')
-    return replace(cfg, results=f'{cfg.results}/{Path(cfg.data).name}')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8b12c149
 def document_columns(
@@ -386,8 +385,10 @@ def plot_documents(
     for ax in (left,right):
         for name,line in (('unigram','--'), ('bigram',':')):
             dashed(ax, runs[0]['floors'][name], ls=line)
-    left.set(title='training', xlabel='million tokens', ylabel='bits per token')
-    right.set(title='test documents', xlabel='distance from the beginning')
+    unit = 'byte' if runs[0]['config']['vocab_sz']==256 else 'token'
+    left.set(title='training', xlabel=f'million {unit}s', ylabel=f'bits per {unit}')
+    right.set(title='test documents', xlabel=f'distance from the beginning ({unit}s)',
+              ylabel=f'bits per {unit}')
     right.set_xscale('log', base=2)
     return legend_below(right)
 
@@ -395,7 +396,8 @@ def plot_documents(
 doclm_experiment = Training(
     'doclm', DocLMConfig, train_doclm,
     'train sliding windows and block-recurrent models on whole documents',
-    headline=('bits_per_byte',), known_as=('documents',), per_data=True, prepare=check_doclm,
+    headline=('bits_per_byte',), known_as=('documents',), prepare=check_doclm,
+    per_data=lambda cfg: Path(cfg.data).name,
     report=lambda runs: {floors_line(runs): runs.table(document_columns(runs))},
     pictures=dict(documents=plot_documents), evaluate=doclm_bits)
 

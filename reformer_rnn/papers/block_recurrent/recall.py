@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import torch
-from fastai.callback.training import GradientClip
 from fastai.learner import Learner
 
 from ...core import check_choice,seed_everything
@@ -213,14 +212,12 @@ def state_spread(
 def brt_learner(
     dls:Loaders, # Training and validation batches
     model:LM, # Of either experiment with block-recurrent models
-    cfg:LongRun, # Settings with `clip`, `schedule` and `lr`
+    cfg:LongRun, # Settings with `schedule`, `optimizer` and `lr`
     cbs=(), # More callbacks
     **kwargs, # Of `lm_learner`
 )->Learner:
-    "A `Learner` with Adam, clipped gradients, and one cycle or a constant rate"
-    cbs = list(cbs)
-    if cfg.clip: cbs.append(GradientClip(cfg.clip))
-    if cfg.schedule=='constant': cbs.append(StepSchedule(cfg.lr, drop_at=1))
+    "A `Learner` with the optimizer of the settings, and one cycle or a constant rate"
+    cbs = [*cbs,*[StepSchedule(cfg.lr, drop_at=1)]*(cfg.schedule=='constant')]
     return lm_learner(dls, model, cbs=cbs, opt_func=optimizers[cfg.optimizer], **kwargs)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #4b7d195f

@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['PAIRS', 'state_tasks', 'SHOWN', 'states_experiment', 'StatesDL', 'StatesConfig', 'states_model', 'states_dl',
-           'states_learner', 'right_at', 'train_states', 'prepare_states', 'states_columns', 'states_curve',
-           'plot_states']
+           'states_learner', 'right_at', 'train_states', 'states_columns', 'states_curve', 'plot_states']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #0524cf7a
-from dataclasses import dataclass,replace
+from dataclasses import dataclass
+from operator import attrgetter
 
 import matplotlib.pyplot as plt
 import torch
@@ -125,13 +125,6 @@ def train_states(
     blocks = right[cfg.only.solved_at].split(cfg.window)
     return record | dict(by_block=[share.mean().item() for share in blocks])
 
-# %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #41c44e49
-def prepare_states(
-    cfg:StatesConfig, # Settings
-)->StatesConfig: # The same, with the folder of the task
-    "Add the name of the task to the folder of the results"
-    return replace(cfg, results=f'{cfg.results}/{cfg.task}')
-
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #4f5eb01c
 def states_columns(
     runs:Runs, # Of one task
@@ -183,6 +176,6 @@ def plot_states(
 states_experiment = Training(
     'brt_states', StatesConfig, train_states,
     'ask block-recurrent models for pairs, parity, three cups or a group', headline=('accuracy',),
-    per_data=True, model=states_model, prepare=prepare_states,
+    per_data=attrgetter('task'), model=states_model,
     report=lambda runs: {'Accuracy': runs.table(states_columns(runs))},
     pictures=dict(states=plot_states))

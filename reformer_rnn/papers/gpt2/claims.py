@@ -11,13 +11,11 @@ __all__ = ['THESIS', 'ROOM', 'gpt2_claims', 'state', 'ask', 'recall', 'pages', '
 from functools import partial
 from itertools import chain,combinations
 
-import numpy as np
-
 from .cost import cost_ratio
 from .pages import compared
 from ...runs.claim import OWN,Claims,Region,above_zero,at_least,at_most,below_zero
-from ...runs.claim import between,difference,mean_of
-from ...runs.interval import counted,over_seeds,paired,share_of
+from ...runs.claim import between,difference,mean_of,training_bits
+from ...runs.interval import counted,paired,share_of
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6a331380
 def pages_differ(
@@ -42,21 +40,17 @@ def more_gigabytes(runs):
     return counted((kept['glr']-kept['none'])/1e9)
 
 def markup(runs):
-    "Mean number of double square brackets in the text that a run continues"
-    return over_seeds(run['prompt'].count('[[') for run in runs)
+    "Double square brackets in the text that all runs continue"
+    return counted(runs[0]['prompt'].count('[['))
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #8c11cacb
 def starts_slower(
     memory:str, # Its name
 ): # Function of records
-    "Measure: mean training loss of the first quarter in bits, a memory minus adapters without"
-    def early(runs, name):
-        losses = runs.of(name).by_seed('steps.train_loss')
-        def bits(own):
-            quarter = len(own)//4
-            return float(np.mean(own[:quarter])/np.log(2))
-        return {seed: bits(own) for seed,own in losses.items()}
-    return lambda runs: paired(early(runs, memory), early(runs, 'lora'))
+    "Measure: bits of training in the first quarter of it, a memory minus adapters without"
+    def measure(runs):
+        return paired(*(training_bits(runs, name, 1/4) for name in (memory,'lora')))
+    return measure
 
 def right_more_often(*folders):
     "Share of pairs of one text and seed in which the model with fewer bits is right more often"

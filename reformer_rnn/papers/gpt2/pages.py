@@ -38,7 +38,7 @@ from ...models.gpt2 import RecurrentGPT2,byte_gpt2,fingerprint,load_gpt2,save_gp
 from ...models.gpt2_memory import GPT2Shape,retrofits
 from .recall import gpt2_kinds
 from ...runs.experiment import Experiment,same_settings
-from ...runs.interval import Measured,over_seeds
+from ...runs.interval import Drawn,over_seeds
 from ...runs.read import Runs,shown
 from ...runs.record import environment
 from ...runs.train import LongRun,Training,fit_recorded,run_path
@@ -429,7 +429,7 @@ def paired_bootstrap(
     n_bytes, # (pages,)
     resamples:int=10_000, # Draws
     seed:int=0, # Of the draws
-)->Measured: # Difference in bits per byte, over so many pages
+)->Drawn: # Difference in bits per byte, over so many pages
     "Compare two models page by page"
     d = (np.atleast_2d(ours)-np.atleast_2d(other))/np.log(2)
     b = np.asarray(n_bytes, dtype=float)
@@ -437,7 +437,7 @@ def paired_bootstrap(
     def draw(n): return rng.multinomial(n, np.full(n, 1/n), size=check_int('resamples', resamples))
     seeds,pages = map(draw, d.shape)
     low,high = np.percentile((pages@d.T*seeds).sum(1)/len(d)/(pages@b), [2.5,97.5])
-    return Measured(float(d.mean(0).sum()/b.sum()), float(low), float(high), len(b))
+    return Drawn(float(d.mean(0).sum()/b.sum()), float(low), float(high), len(b))
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #8afa986d
 def read_pages(
@@ -501,7 +501,7 @@ def compared(
     runs, # Records
     a:tuple, # Name of a model, and how it was tested
     b:tuple, # The same of another
-)->Measured: # In bits per byte; None if one of the tests is not there
+)->Drawn: # In bits per byte; None if one of the tests is not there
     "One model or test minus another, page by page"
     def nats(name, how):
         tests = [run['tests'] for run in runs if run['attention']==name]

@@ -35,6 +35,7 @@ from ...runs.train import LongRun,Training,fit_recorded,language_model
 @dataclass
 class LinearCopyConfig(LongRun):
     "Settings of the copy experiment of the linear-attention paper"
+    clips_itself = True # each tensor alone
     attention:tuple = ('softmax','linear','lsh-4') # Or linear-MAP, linear-swapped, ...
     seeds:tuple = (0,1,2,3,4) # Seeds; every attention is trained with each of them
     length:int = 32 # Total length of the sequences

@@ -21,7 +21,7 @@ from ...core import seed_everything
 from ...attention.softmax import SoftmaxAttention
 from ...models.encoder_decoder import EncoderDecoder
 from ...models.lm import LM,evaluating
-from ...runs.interval import Measured
+from ...runs.interval import Drawn
 from ...runs.measure import Measurement,Measuring,in_turns
 
 # %% ../../../nbs/70_papers/20_linear/03_crossover.ipynb #357a9e99
@@ -199,7 +199,7 @@ def crossover_interval(
     softmax:str='softmax', # Name of what linear attention is to overtake
     draws:int=1000, # Bootstrap samples
     seed:int=0, # Seed of the bootstrap
-)->Measured: # Infinite if linear attention is never faster
+)->Drawn: # Infinite if linear attention is never faster
     "From which length on linear attention is faster"
     linear = seconds_of(record, what, 'linear')
     other = seconds_of(record, what, softmax)
@@ -210,4 +210,4 @@ def crossover_interval(
     def again(o): return [o[i] for i in rng.integers(len(o), size=len(o))]
     drawn = [point(again) for _ in range(draws)]
     low,high = np.percentile(drawn, [2.5,97.5], method='nearest')
-    return Measured(point(list), low, high, len(next(iter(linear.values()))))
+    return Drawn(point(list), low, high, len(next(iter(linear.values()))))

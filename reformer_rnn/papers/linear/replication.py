@@ -4,15 +4,15 @@
 
 # %% auto #0
 __all__ = ['replication_experiment', 'ReplicationConfig', 'CopyPairsDL', 'replication_model', 'replication_learner',
-           'train_replication', 'prepare_replication', 'replication_table', 'plot_replication']
+           'train_replication', 'replication_table', 'plot_replication']
 
 # %% ../../../nbs/70_papers/20_linear/07_replication.ipynb #b2299531
-from dataclasses import dataclass,replace
+from dataclasses import dataclass
+from operator import attrgetter
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
-from torch import Tensor
 from fastai.learner import Learner
 from fastai.losses import CrossEntropyLossFlat
 
@@ -100,12 +100,6 @@ def train_replication(cfg:ReplicationConfig, attention:str, seed:int)->dict:
     return fit_recorded(learn, cfg, 'replication', attention, seed)
 
 # %% ../../../nbs/70_papers/20_linear/07_replication.ipynb #71442e3a
-def prepare_replication(
-    cfg:ReplicationConfig, # Settings
-)->ReplicationConfig: # The same, with a folder for the place of the norms
-    "Name the folder"
-    return replace(cfg, results=f'{cfg.results}/{cfg.norm}')
-
 def replication_table(
     runs:Runs, # With the same settings
 )->pd.DataFrame: # One row per attention
@@ -132,7 +126,8 @@ def plot_replication(
 
 replication_experiment = Training(
     'replication', ReplicationConfig, train_replication,
-    "train the replication's encoder and decoder to copy", per_data=True,
+    "train the replication's encoder and decoder to copy",
+    per_data=attrgetter('norm'),
     headline=('epochs.masked_accuracy.-1',), model=replication_model,
-    prepare=prepare_replication, report=lambda runs: {'Copying': replication_table(runs)},
+    report=lambda runs: {'Copying': replication_table(runs)},
     pictures=dict(replication=plot_replication))

@@ -5,19 +5,19 @@
 # %% auto #0
 __all__ = ['TASKS', 'STRETCHES', 'MOST_WRITES', 'state_tracking_experiment', 'StateTrackingConfig', 'state_tracking_model',
            'state_tracking_dl', 'state_tracking_learner', 'right_answers', 'share', 'along', 'by_writes',
-           'train_state_tracking', 'chance_of', 'prepare_state_tracking', 'state_tracking_columns',
-           'plot_state_tracking', 'state_tracking_curve']
+           'train_state_tracking', 'chance_of', 'check_state_tracking', 'state_tracking_columns', 'plot_state_tracking',
+           'state_tracking_curve']
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #565bbdd9
-from dataclasses import dataclass,replace
+from dataclasses import dataclass
+from operator import attrgetter
 
 import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
-from fastai.callback.training import GradientClip
 from fastai.learner import Learner
 
-from ...core import check_choice,check_int,seed_everything
+from ...core import seed_everything
 from ...data.loaders import IGNORE,Loaders
 from ...data.state_tracking import (
     N_KEYS,N_VALUES,N_WRITES,ParityDL,PermutationsDL,ReassignedDL)
@@ -51,6 +51,7 @@ class StateTrackingConfig(LongRun):
     lr:float = 3e-3 # Highest learning rate of the cycle
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     results:str = 'results/state_tracking' # Folder in which every task gets one
+    choices = dict(task=tuple(TASKS))
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #ae5c84d7
 def state_tracking_model(
@@ -80,12 +81,10 @@ def state_tracking_learner(
     model:LM, # From `state_tracking_model`
     seed:int=0, # For the sequences
 )->Learner:
-    "A `Learner` with Adam and clipped gradients"
+    "A `Learner` with Adam"
     train = state_tracking_dl(cfg, cfg.length, cfg.epoch_steps*cfg.bs, seed, fixed=False)
     valid = state_tracking_dl(cfg, cfg.length, cfg.n_valid, seed)
-    cbs = [GradientClip(cfg.clip)] if cfg.clip else []
-    return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
-                      opt_func=torch_adam)
+    return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), opt_func=torch_adam)
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #b716f328
 @torch.no_grad()
@@ -158,14 +157,11 @@ def chance_of(
     return 1/(N_VALUES if task=='reassigned' else TASKS[task].n_symbols)
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #5edb7e70
-def prepare_state_tracking(
+def check_state_tracking(
     cfg:StateTrackingConfig, # Settings
-)->StateTrackingConfig: # The same, with the folder of the task
+):
     "Refuse what else cannot be run, before the first step"
-    check_choice('task', cfg.task, TASKS)
-    for name in ('epoch_steps','bs','n_valid'): check_int(name, getattr(cfg, name))
     for n in (cfg.length,*cfg.unseen): state_tracking_dl(cfg, n, 1, 0).one_batch()
-    return replace(cfg, results=f'{cfg.results}/{cfg.task}')
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #2b890ffc
 def state_tracking_columns(
@@ -207,7 +203,7 @@ def state_tracking_curve(
 state_tracking_experiment = Training(
     'state_tracking', StateTrackingConfig, train_state_tracking,
     'train layers to follow parity, permutations or keys that are assigned again',
-    headline=('accuracy',), per_data=True, model=state_tracking_model,
-    prepare=prepare_state_tracking,
+    headline=('accuracy',), per_data=attrgetter('task'), model=state_tracking_model,
+    prepare=check_state_tracking,
     report=lambda runs: {'Accuracy': runs.table(state_tracking_columns(runs))},
     pictures=dict(state_tracking=plot_state_tracking))

@@ -6,8 +6,8 @@
 __all__ = ['hashed', 'full', 'hashed_over_full', 'REPORT', 'reformer_claims', 'state', 'solves', 'short_copy', 'claim', 'grown',
            'full_length', 'table', 'forms', 'models', 'printed', 'kitaev', 'told', 'about_seeds', 'two_rates', 'longer',
            'longest', 'short', 'alike', 'figure4', 'text', 'cost', 'stuck', 'never_falls', 'sudden', 'scored', 'ahead',
-           'rates_differ', 'sharing_changes', 'farthest_other', 'kept_by_depth', 'hashed_growth', 'within_five',
-           'cell_claim', 'table_distances', 'nearer_transposed']
+           'farthest_other', 'kept_by_depth', 'hashed_growth', 'within_five', 'cell_claim', 'table_distances',
+           'nearer_transposed']
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #b911b092
 from functools import partial
@@ -44,8 +44,8 @@ def sudden(attention):
     def share(run):
         start = run['chance']['loss']
         losses = np.array(run['steps']['train_loss'])/start
-        first = int(np.argmax(losses<.9))
-        last = int(np.argmax(losses<.1))
+        first,last = (next((i for i,loss in enumerate(losses) if loss<part), len(losses))
+                      for part in (.9,.1))
         return (last-first+1)/len(losses)
     def measure(runs):
         own = runs.of(attention)
@@ -66,19 +66,6 @@ def ahead(attention, other, form, other_form):
     "Measure: accuracy of one model under a form minus that of another under another"
     forms = f'accuracy.{form}',f'accuracy.{other_form}'
     return pooled(difference(attention, other, *forms))
-
-def rates_differ(fast, slow):
-    "Accuracy of one round at one rate minus that at another, seed by seed"
-    ours = fast.of('lsh-1')
-    theirs = slow.of('lsh-1')
-    shares = [own.by_seed('accuracy.LSH-1') for own in (ours,theirs)]
-    return paired(*shares, answers(ours), (-1.,1.))
-
-def sharing_changes(shared, apart):
-    "Bits per byte with shared queries and keys minus those with separate ones, seed by seed"
-    ours = shared.of('shared_qk').by_seed('bits_per_byte')
-    theirs = apart.of('softmax').by_seed('bits_per_byte')
-    return paired(ours, theirs)
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #c25d0022
 def farthest_other(runs, longer):
@@ -320,7 +307,8 @@ two_rates = ('reformer_rnn copy --attention lsh-1 --seeds 0 1 2 --length 64 --bu
 claim('the rate decides with one round', 'Training dynamics, learning rate',
       'With one round of hashing a rate of 1e-3 learns, and one of 1e-4 does not',
       'near 100 %, chance', region=at_least(.5, '{:.0%}'),
-      results='copy_rates/lr-1e-3 copy_rates/lr-1e-4', measure=rates_differ,
+      results='copy_rates/lr-1e-3 copy_rates/lr-1e-4',
+      measure=difference('lsh-1', 'lsh-1', 'accuracy.LSH-1'),
       setting='accuracy of one round at rate 1e-3 minus 1e-4, after 1,000 steps',
       smaller='length 64, two heads of width 64 and 1,000 steps of 16', hours=.1,
       command=f'{two_rates} --lr 1e-4 --results results/copy_rates/lr-1e-4')
@@ -407,7 +395,7 @@ text('shared queries and keys are free',
      'Sharing queries and keys does not harm a language model',
      'curves coincide', 0., alike,
      results='reformer_lm reformer_lm_apart',
-     measure=sharing_changes,
+     measure=difference('shared_qk', 'softmax', 'bits_per_byte'),
      setting='shared_qk minus softmax',
      hours=.3,
      command='reformer_rnn charlm enwik8.head --n-bytes 2000000 --seeds 0 1 2 --attention '

@@ -7,8 +7,8 @@ __all__ = ['absolute_changes', 'encoded', 'plain', 'layer_ratio', 'RSA', 'rsa_cl
            'unlike_forecast', 'unrun_hours', 'more_seeds', 'both', 'tested', 'tested_folders', 'won', 'open_forecast',
            'one_change', 'language', 'text', 'changes', 'held_out_text', 'small_text', 'near_text', 'tiny_text', 'near',
            'letters', 'blocks', 'cost', 'mean_change', 'settings_won', 'settings_counted', 'order_matters',
-           'rows_matter', 'small_minus_large', 'learns_sooner', 'held_out', 'held_out_change', 'near_minus',
-           'first_drop', 'parameters_a_layer', 'epoch_ratio', 'forecast_claim', 'absolute_claim', 'own', 'split_error']
+           'learns_sooner', 'held_out', 'held_out_change', 'near_minus', 'first_drop', 'parameters_a_layer',
+           'epoch_ratio', 'forecast_claim', 'absolute_claim', 'own', 'split_error']
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #77358cad
 from functools import partial
@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from ...runs.claim import (
-    OWN,Claims,above_zero,at_least,at_most,below_zero,between,difference)
+    OWN,Claims,above_zero,at_least,at_most,below_zero,between,difference,training_bits)
 from ...runs.interval import Measured,counted,over_seeds,paired,share_of
 from ...runs.measure import ratio,rows_ratio
 from .cost import cost_seconds
@@ -48,35 +48,15 @@ def settings_counted(*settings):
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #95f45af8
 def order_matters(runs, usual):
     "How far apart the squared errors of an Informer are, in two orders of the windows"
-    ours = runs.of('informer').by_seed('test.mse')
-    theirs = usual.of('informer').by_seed('test.mse')
-    change = paired(ours, theirs)
+    change = difference('informer', 'informer', 'test.mse')(runs, usual)
     ends = abs(change.low),abs(change.high)
     nearest = 0. if change.low<=0<=change.high else min(ends)
     return Measured(abs(change.value), nearest, max(ends), change.n)
 
-def rows_matter(runs, usual):
-    "Squared error of an RSA-Informer with whole matrices, minus that with rows cut out of them"
-    ours = runs.of('rsa-informer').by_seed('test.mse')
-    theirs = usual.of('rsa-informer').by_seed('test.mse')
-    return paired(ours, theirs)
-
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #95f45afe
-def small_minus_large(small, large):
-    "Bits of a small RSA-XL minus those of a large one"
-    ours = small.of('rsa-xl').by_seed('bits_test')
-    theirs = large.of('rsa-xl').by_seed('bits_test')
-    return paired(ours, theirs)
-
 def learns_sooner(far, near):
-    "Mean training loss of the first quarter of the updates in bits, with near matrices or none"
-    def early(runs, name):
-        losses = runs.of(name).by_seed('steps.train_loss')
-        def bits(own):
-            quarter = len(own)//4
-            return float(np.mean(own[:quarter])/np.log(2))
-        return {seed: bits(own) for seed,own in losses.items()}
-    return paired(early(near, 'rsa-xl'), early(far, 'xl'))
+    "Bits of training in the first quarter of the updates, with near matrices minus without any"
+    return paired(training_bits(near, 'rsa-xl', 1/4), training_bits(far, 'xl', 1/4))
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #9355655e
 def held_out(runs, name):
@@ -95,11 +75,7 @@ def held_out_change(name, other):
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #540989b1
 def near_minus(name, other):
     "Measure: bits of a model with near matrices minus those of one of the other folder"
-    def measure(far, near):
-        ours = near.of(name).by_seed('bits_test')
-        theirs = far.of(other).by_seed('bits_test')
-        return paired(ours, theirs)
-    return measure
+    return lambda far,near: difference(name, other, 'bits_test')(near, far)
 
 def first_drop(runs, updates=300):
     "Fall of the training loss over the first updates in bits, with recurrence minus without"
@@ -223,7 +199,8 @@ open_forecast('sequential sampling changes the Informer', 'Section 3.1',
 open_forecast('truncating the matrices does harm', 'Section 3.1',
               'That recurrence does not help could be due to the matrices being cut to the '
               'selected queries', 'could be', region=below_zero,
-              results='forecast_rows/ETTh1-24 forecast/ETTh1-24', measure=rows_matter,
+              results='forecast_rows/ETTh1-24 forecast/ETTh1-24',
+              measure=difference('rsa-informer', 'rsa-informer', 'test.mse'),
               setting='squared error at 24 rows of ETTh1, all rows minus those selected',
               why='How the report cut them is not said. Three of the nine pairs of seeds were '
                   'added when six had left it open.', hours=.05,
@@ -299,7 +276,8 @@ text('there is no initial drop', 'Section 3.2',
 text('a small RSA-XL learns better', 'Section 3.2; table 2',
      'An RSA-XL of 7 layers and width 8 has a better learning dynamic than the large one',
      '3.93 against 5.07 (-1.14)', 3.93-5.07, below_zero,
-     results='rsa_sizes/small rsa_sizes/large', measure=small_minus_large,
+     results='rsa_sizes/small rsa_sizes/large',
+     measure=difference('rsa-xl', 'rsa-xl', 'bits_test'),
      setting='test part of enwik8, 7 layers of width 8 minus 3 of width 64',
      smaller='the large one has 3 layers of width 64 instead of 14 of 512; 0.27 MB read once',
      why='In the report the large one did not learn.', hours=.05,

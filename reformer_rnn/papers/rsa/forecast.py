@@ -309,13 +309,14 @@ def prepare_forecast(cfg:ForecastConfig)->ForecastConfig:
     "Check everything, and say what is forecast"
     cfg = fill_in(cfg)
     print(describe(cfg, check_forecast(cfg)))
-    return replace(cfg, results=f'{cfg.results}/{setting_name(vars(cfg))}')
+    return cfg
 
 HEADING = 'Errors of standardised values over all test windows'
 
 forecast_experiment = Training(
     'forecast', ForecastConfig, train_forecast,
     'forecast time series with Informers, with and without recurrence, beside baselines',
-    headline=('test',), per_data=True, prepare=prepare_forecast,
+    headline=('test',), prepare=prepare_forecast,
+    per_data=lambda cfg: setting_name(vars(cfg)),
     report=lambda runs: {HEADING: forecast_table(runs)},
     pictures=dict(forecast=plot_forecasts))
