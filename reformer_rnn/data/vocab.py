@@ -4,10 +4,12 @@
 
 # %% auto #0
 __all__ = ['vocab_kinds', 'LetterVocab', 'word_cutter', 'word_rules', 'WordVocab', 'word_vocab', 'as_vocab', 'check_vocab',
-           'text_ids', 'vocab_of', 'same_vocab', 'check_own_tokens', 'adopt_vocab', 'continue_text', 'model_ids',
-           'write_vocab', 'read_words', 'read_vocab']
+           'text_ids', 'vocab_of', 'same_vocab', 'check_own_tokens', 'adopt_vocab', 'continue_text', 'added_text',
+           'model_ids', 'write_vocab', 'read_words', 'read_vocab']
 
 # %% ../../nbs/40_data/12_vocab.ipynb #9da4ddcf
+from os.path import commonprefix
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -226,7 +228,24 @@ def continue_text(
 )->str: # What follows, without the text itself
     "Continue a text, or raise `ValueError`"
     ids = model_ids(model, text)
-    return model.vocab.decode(model.generate(ids, n, **options)[0].cpu())
+    new = model.generate(ids, n, below=model.vocab.vocab_sz, **options)
+    return added_text(model.vocab, text, ids[0].tolist(), new[0].tolist())
+
+# %% ../../nbs/40_data/12_vocab.ipynb #221e71e4
+def added_text(
+    vocab, # A vocabulary
+    text:str, # What was read
+    ids:list, # Its tokens, at least one
+    new:list, # The tokens after them
+)->str:
+    "What tokens add to a text"
+    last = ids[-8:] # what stands before them changes nothing
+    known = vocab.decode(last)
+    whole = vocab.decode([*last,*new])
+    added = whole[len(commonprefix([known,whole])):]
+    # a space at the end of the text, of which the tokens say nothing, is the one before the word
+    is_there = text[-1].isspace() and not known[-1:].isspace()
+    return added.removeprefix(' ') if is_there else added
 
 # %% ../../nbs/40_data/12_vocab.ipynb #d5d59f7e
 def model_ids(

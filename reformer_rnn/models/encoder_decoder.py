@@ -23,7 +23,8 @@ from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Step,check_dropout
 from .carry import evaluating
-from .generate import check_sampling,sample_token
+from .generate import (
+    check_generator,check_room,check_sampling,sample_token)
 from .lm import model_parts
 from .search import search_beams
 
@@ -236,10 +237,12 @@ def generate(
     # 0 takes the most probable token, 1 draws from the distribution, more flattens it
     temperature:float=0.,
     top_k:int=None, # Draw from this many of the most probable tokens only
-    generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
+    # Source of the random numbers, or a list with one for each row; None for PyTorch's own
+    generator:torch.Generator=None,
 )->Tensor: # Target tokens after the start token, (b, n) or shorter if all have ended
     "Write targets through the recurrent form, in evaluation mode"
     self.check_writing(n, start, end, temperature=temperature, top_k=top_k)
+    check_generator(generator, len(src))
     token = src.new_full((len(src),1), start)
     new = []
     done = torch.zeros(len(src), 1, dtype=torch.bool, device=src.device)
@@ -255,12 +258,19 @@ def generate(
     return torch.cat(new, 1) if new else src[:,:0]
 
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #6e3e7355
+@patch(as_prop=True)
+def max_positions(self:EncoderDecoder)->int: # None for any number
+    "How many target tokens there are positions for"
+    codes = self.tgt_embed.positions
+    return None if codes is None else codes.max_len
+
 @patch
 def check_writing(self:EncoderDecoder, n, start, end, temperature=0., top_k=None):
     "Refuse what cannot be written"
     check_int('n', n, minimum=0)
-    for name,o in (('start',start), ('end',end)):
-        if o is not None: check_int(name, o, minimum=0, maximum=self.tgt_vocab_sz-1)
+    check_int('start', start, minimum=0, maximum=self.tgt_vocab_sz-1)
+    if end is not None: check_int('end', end, minimum=0, maximum=self.tgt_vocab_sz-1)
+    check_room(self, 1, n) # the start token is read first
     check_sampling(temperature, top_k, self.tgt_vocab_sz)
 
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #03d0e71c

@@ -21,7 +21,7 @@ from ..pretrained import Pretrained,load_model,write_card
 from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
-from ..data.vocab import model_ids,text_ids
+from ..data.vocab import added_text,model_ids,text_ids
 from ..training.learner import evaluate_bits
 from .experiment import (
     Experiment,changed_settings,command_lines,declared,find_experiment,todays_names)
@@ -164,9 +164,10 @@ def stream_text(
     generator = torch.Generator(ids.device).manual_seed(check_int('seed', seed, minimum=0))
     told = ''
     tokens = []
-    for new in model.stream(ids, n, temperature, top_k, generator):
+    below = model.vocab.vocab_sz # of a model that may have more symbols
+    for new in model.stream(ids, n, temperature, top_k, generator, below=below):
         tokens.append(new.item())
-        text = model.vocab.decode(tokens)
+        text = added_text(model.vocab, prompt, ids[0].tolist(), tokens)
         whole = text.rstrip('\ufffd') if len(tokens)<n else text # the rest may be still to come
         if not whole.startswith(told) or whole==told: continue
         yield whole[len(told):]
