@@ -312,7 +312,7 @@ def scaled_row(
     scaled['window'] = window*paper.get('window', 512)//512
     if 'memory' in paper:
         scaled['memory'] = scaled_memory(paper['memory'], n_layers, window)
-    return changes | paper | scaled
+    return paper | scaled | changes
 
 def scaled_memory(memory, n_layers, window):
     "Options of the blocks with a memory, divided like the window, and not below the first block"

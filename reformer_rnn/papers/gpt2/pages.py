@@ -370,15 +370,18 @@ def _window_logits(model, x, how):
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #0b3bc39e
 def _batch_losses(model, texts, how):
-    "Nats, and rank of the right byte, for every byte of some texts"
+    "Nats, and rank of the right byte, behind all that are as probable, for every byte of texts"
     device = next(model.base.parameters()).device
     longest = max(map(len, texts))-1
     n = -(-longest//model.window)*model.window+1 # whole windows, and one byte to predict
     x = torch.stack([F.pad(text, (0,n-len(text))) for text in texts]).to(device)
     y = x[:,1:]
     logits = _window_logits(model, x[:,:-1], how)
+    if not logits.isfinite().all():
+        raise ValueError(f'the logits of {how} pages hold {logits[~logits.isfinite()][0].item()}: '
+                         'expected finite numbers')
     nats = F.cross_entropy(logits.transpose(1,2), y, reduction='none').double().cpu()
-    ranks = (logits>logits.gather(-1, y[...,None])).sum(-1).cpu()
+    ranks = (logits>=logits.gather(-1, y[...,None])).sum(-1).cpu()-1
     return [(nats[i,:len(text)-1],ranks[i,:len(text)-1]) for i,text in enumerate(texts)]
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #eb6fe50d
