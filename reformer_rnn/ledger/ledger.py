@@ -252,7 +252,7 @@ def same_row(a, b)->bool:
     same = 'verdict','n','results','region','claimed','family'
     if None in (a,b) or any(a.get(key)!=b.get(key) for key in same): return False
     def close(x, y): return x==y or None not in (x,y) and isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
-    return all(close(a.get(key), b.get(key)) for key in ('value','low','high','effect'))
+    return all(close(a.get(key), b.get(key)) for key in ('value','low','high','effect','p'))
 
 def ledger_changes(
     old:list, # Rows

@@ -6,12 +6,13 @@
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
            'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
            'mean_of', 'difference', 'training_bits', 'pooled', 'named', 'check_definition', 'check_settings',
-           'check_pairs', 'same_fact', 'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict', 'borders',
-           'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row', 'measured',
-           'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing', 'number_of']
+           'check_alike', 'check_pairs', 'same_fact', 'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict',
+           'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row',
+           'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing',
+           'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
-from collections import namedtuple
+from collections import Counter,namedtuple
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf,isclose,isfinite,log
@@ -72,6 +73,7 @@ def mean_of(
     def measure(runs):
         own = runs.of(attention)
         check_definition(own, path)
+        check_alike(own)
         bounds = bounds_of(path)
         return over_seeds(own.by_seed(path).values(), bounds, answers(own) if bounds==SHARE else 0)
     return measure
@@ -89,6 +91,7 @@ def difference(
         ours,theirs = runs.of(attention),(runs if others is None else others).of(other)
         check_definition(ours, path)
         check_definition(theirs, other_path or path)
+        for own in (ours,theirs): check_alike(own)
         if ours and theirs: check_pairs(ours, theirs, same=others is None)
         pair = ours.by_seed(path),theirs.by_seed(other_path or path)
         both = [run for run in ours if run['seed'] in pair[1]]
@@ -111,9 +114,9 @@ def pooled(
 ): # Measure of several, with equal settings
     "Measure: runs of several folders as if they lay in one"
     def of_all(*folders):
-        runs = [run for own in folders for run in own]
-        for run in runs[1:]: check_settings(runs[0], run)
-        return measure(Runs(runs))
+        runs = Runs([run for own in folders for run in own])
+        check_alike(runs)
+        return measure(runs)
     return of_all
 
 # %% ../../nbs/60_runs/07_claim.ipynb #c3fb9309
@@ -149,6 +152,12 @@ def check_settings(
         if ours[name]==theirs[name]: continue
         raise ValueError(f'{named(run)} has {name}={ours[name]!r} and {named(other)} has '
                          f'{theirs[name]!r}: expected the same settings')
+
+def check_alike(
+    runs:Runs, # Of one model
+):
+    "Refuse runs of one model with several settings, with `ValueError`"
+    for run in runs[1:]: check_settings(runs[0], run)
 
 def check_pairs(
     runs:Runs, # Of one model
@@ -414,7 +423,10 @@ def standing(
     "How many of these claims have which verdict"
     judged = [ledger_row(claim, results)['verdict'] for claim in claims]
     counts = [f'{judged.count(kind)} {kind}' for kind in VERDICTS if kind in judged]
-    return f'{len(claims)} claim{"s"*(len(claims)>1)}: {", ".join(counts)}'
+    sources = Counter(claim.source for claim in claims)
+    parts = ', '.join(f'{source} {n}' for source,n in sources.items())
+    named = f' ({parts})' if len(sources)>1 else ''
+    return f'{len(claims)} claim{"s"*(len(claims)>1)}{named}: {", ".join(counts)}'
 
 def number_of(
     name:str, # Of a claim
