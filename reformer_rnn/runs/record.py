@@ -13,7 +13,6 @@ from pathlib import Path
 import fastai,torch
 import matplotlib.pyplot as plt
 import pandas as pd
-from fastai.callback.core import Callback
 from fastcore.basics import patch
 from fastai.learner import Recorder
 from fastai.torch_core import default_device
@@ -21,6 +20,7 @@ from fastai.torch_core import default_device
 import reformer_rnn
 from ..core import check_int,in_place_of
 from ..pretrained import git_commit
+from ..training.callbacks import OutsideFinder
 
 # %% ../../nbs/60_runs/02_record.ipynb #3c0e4b37
 def _cpu_name():
@@ -59,7 +59,7 @@ def history(
                         columns=names).rename_axis('epoch')
 
 # %% ../../nbs/60_runs/02_record.ipynb #8c57de1b
-class RunRecord(Callback):
+class RunRecord(OutsideFinder):
     "Collect the training loss, learning rate, metrics and wall time of a run in the dict `record`"
     order,run_valid = Recorder.order+1,False
     checkpointed = 'record','n_batches','in_training','elapsed' # what a checkpoint has to hold
@@ -70,10 +70,6 @@ class RunRecord(Callback):
         self.n_batches,self.seconds,self.in_training = 0,0.,False
         self.record = dict(steps=dict(step=[], train_loss=[], lr=[], seconds=[]),
                            epochs=dict(epoch=[]))
-
-    def before_fit(self):
-        "Keep out of the learning-rate finder"
-        self.run = not hasattr(self.learn, 'lr_finder')
 
     def before_train(self):
         "Start the clock, or let it go on"

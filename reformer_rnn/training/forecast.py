@@ -13,7 +13,6 @@ from functools import partial
 import pandas as pd
 import torch
 from fastai.callback import schedule # fit_one_cycle
-from fastai.callback.core import Callback
 from fastai.learner import Learner
 from fastcore.basics import patch
 from torch import nn
@@ -27,7 +26,7 @@ from ..data.text import Split
 from ..models.baselines import Corrected,Ensemble,each_mse,fitted_map
 from ..models.carry import evaluating
 from ..models.informer import Informer
-from .callbacks import KeepBest,StopOnNonFinite
+from .callbacks import KeepBest,PerFit,StopOnNonFinite
 
 # %% ../../nbs/50_training/13_forecast.ipynb #16696f36
 def frame_windows(
@@ -144,15 +143,12 @@ def member_coverage(model, windows)->float:
     return ((truth-each.mean(1)).abs()<=wide*each.std(1)).double().mean().item()
 
 # %% ../../nbs/50_training/13_forecast.ipynb #70d422ae
-class Band(Callback):
+class Band(PerFit):
     "After training, take the band from the validation part and count on the test part"
     order = KeepBest.order+1 # of the best weights
-    def before_fit(self):
-        "Keep out of the learning-rate finder"
-        self.run = not hasattr(self.learn, 'lr_finder')
-
     def after_fit(self):
         "Measure"
+        if not self.began: return
         error_band(self.model, self.dls.valid.dataset)
         self.model.outlook.coverage = band_coverage(self.model, self.dls[2].dataset).share
 

@@ -17,6 +17,7 @@ from fastcore.basics import chunked,patch
 
 from ..core import check_int
 from ..data.loaders import Shown
+from .callbacks import OutsideFinder
 from .learner import lm_learner
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #00727ad9
@@ -119,7 +120,7 @@ def made_from(self:DrawnDL,
         return self.draw(n)
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #887c0a2c
-class TorchCycle(Callback):
+class TorchCycle(OutsideFinder):
     "Learning rate and momentum of PyTorch's `OneCycleLR`, in place of those of `fit_one_cycle`"
     order = ParamScheduler.order+1
     run_valid = False

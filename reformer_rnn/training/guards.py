@@ -8,10 +8,10 @@ __all__ = ['WarnAtFloor']
 # %% ../../nbs/50_training/05_guards.ipynb #b74bd8db
 import math,warnings
 
-from fastai.callback.core import Callback
+from .callbacks import OutsideFinder
 
 # %% ../../nbs/50_training/05_guards.ipynb #252e284f
-class WarnAtFloor(Callback):
+class WarnAtFloor(OutsideFinder):
     "Warn once if the training loss has not fallen below what a trivial model scores"
     order,run_valid,checkpointed = 80,False,('looked',) # after the recorder
     def __init__(self,
@@ -26,7 +26,7 @@ class WarnAtFloor(Callback):
 
     def before_fit(self):
         "Keep out of the learning-rate finder"
-        self.run = not hasattr(self.learn, 'lr_finder')
+        super().before_fit()
         self.looked = False
 
     def after_batch(self):

@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ..core import check_choice,check_int
 from ..blocks.transformer import Stack
-from .callbacks import TemporaryChange
+from .callbacks import PartOfEpoch,TemporaryChange
 
 # %% ../../nbs/50_training/06_scale.ipynb #9fbafb56
 class BFloat16(TemporaryChange):
@@ -35,7 +35,7 @@ class BFloat16(TemporaryChange):
         self.learn.pred = self.pred.float()
 
 # %% ../../nbs/50_training/06_scale.ipynb #4907b47f
-class Recompute(TemporaryChange):
+class Recompute(PartOfEpoch):
     "Keep only the input of every block in training, and compute the rest again for the gradient"
     checkpointed = ()
     def before_train(self):

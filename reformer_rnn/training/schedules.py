@@ -15,11 +15,14 @@ from fastai.callback.fp16 import MixedPrecision
 from fastai.callback.schedule import ParamScheduler,combined_cos
 from fastai.optimizer import Adam,Optimizer,step_stat
 
+from .callbacks import OutsideFinder
+
 # %% ../../nbs/50_training/03_schedules.ipynb #f6242a95
-class StepSchedule(Callback):
+class StepSchedule(OutsideFinder):
     "Hold the learning rate, and divide it by ten after a share of the training"
     order = ParamScheduler.order+1
     run_valid = False
+    checkpointed = ()
     def __init__(self,
         lr:float, # Learning rate at the start
         drop_at:float=.3, # Share of the training after which it is a tenth; 1 for never
@@ -31,10 +34,11 @@ class StepSchedule(Callback):
         self.opt.set_hypers(lr=rate, mom=.9)
 
 # %% ../../nbs/50_training/03_schedules.ipynb #978aaaf1
-class HalveEveryEpoch(Callback):
+class HalveEveryEpoch(OutsideFinder):
     "Halve the learning rate after every epoch"
     order = ParamScheduler.order+1
     run_valid = False
+    checkpointed = ()
     def __init__(self,
         lr:float, # Learning rate of the first epoch
     ): self.lr = lr
@@ -44,10 +48,11 @@ class HalveEveryEpoch(Callback):
         self.opt.set_hypers(lr=self.lr*.5**self.epoch, mom=.9)
 
 # %% ../../nbs/50_training/03_schedules.ipynb #0b93b9e9
-class OneCycles(Callback):
+class OneCycles(OutsideFinder):
     "Several cycles of the learning rate in a row, each as that of `fit_one_cycle`"
     order = ParamScheduler.order+1
     run_valid = False
+    checkpointed = ()
     def __init__(self,
         n:int, # How many; each has the same share of the training
         lr:float, # Highest learning rate
