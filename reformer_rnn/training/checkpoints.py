@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['fastai_attributes', 'random_states', 'set_random_states', 'loader_states', 'set_loader_states', 'starting_at',
-           'checkpointed_attributes', 'data_fingerprint', 'run_facts', 'differences', 'Stopped', 'Checkpoint',
-           'OtherRun']
+           'checkpointed_attributes', 'data_fingerprint', 'update_facts', 'run_facts', 'differences', 'Stopped',
+           'Checkpoint', 'OtherRun']
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #eea2dfdd
 import hashlib,json,os,random,signal,sys,threading,time,warnings
@@ -18,9 +18,12 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from fastai.callback.core import CancelEpochException
+from fastai.callback.schedule import ParamScheduler
 from fastai.learner import Learner
+from fastai.optimizer import Lookahead,OptimWrapper,Optimizer
 from fastai.torch_core import num_distrib
 from fastcore.basics import patch
+from fastcore.foundation import L
 
 from ..core import check_int,check_writable,state_to
 from .callbacks import TemporaryChange
@@ -96,16 +99,39 @@ def _set_gradients(model, grads):
     for p,g in zip(model.parameters(), grads):
         p.grad = None if g is None else torch.zeros_like(p) if g is True else g.to(p.device)
 
-def _optimizer_state(opt):
-    "Moments and hyper-parameters of fastai's optimiser"
-    return dict(state=[dict(opt.state[p]) for p,*_ in opt.all_params()],
-                hypers=[dict(group) for group in opt.hypers])
+# %% ../../nbs/50_training/08_checkpoints.ipynb #57c36c42
+def _inner(opt): return opt.opt if isinstance(opt, Lookahead) else opt
 
+def _check_optimizer(opt):
+    "Refuse an optimiser that may remember what is not saved"
+    inner = _inner(opt)
+    plain = isinstance(inner, Optimizer) and type(inner).state_dict is Optimizer.state_dict
+    if plain or isinstance(inner, OptimWrapper): return
+    raise ValueError(f'Checkpoint does not know what an optimizer of type {type(inner).__name__} '
+                     "remembers: use one of fastai's, or one of PyTorch in an OptimWrapper")
+
+def _optimizer_state(opt):
+    "Moments and hyper-parameters, and what some kinds remember besides"
+    saved = dict(state=[dict(opt.state[p]) for p,*_ in opt.all_params()],
+                 hypers=[dict(group) for group in opt.hypers])
+    if isinstance(opt, Lookahead): saved |= dict(count=opt.count, slow_weights=opt.slow_weights)
+    if isinstance(_inner(opt), OptimWrapper): saved['wrapped'] = _inner(opt).opt.state_dict()
+    return saved
+
+# %% ../../nbs/50_training/08_checkpoints.ipynb #cc01f3fe
 def _set_optimizer_state(opt, saved):
     for (p,*_),state in zip(opt.all_params(), saved['state']):
         opt.state[p] = {k: v.to(p.device) if isinstance(v, Tensor) else v for k,
                         v in state.items()}
-    for own,hypers in zip(opt.hypers, saved['hypers']): own.update(hypers)
+    if isinstance(opt, Lookahead): _set_slow_weights(opt, **saved)
+    if isinstance(_inner(opt), OptimWrapper): _inner(opt).opt.load_state_dict(saved['wrapped'])
+    else:
+        for own,hypers in zip(opt.hypers, saved['hypers']): own.update(hypers)
+
+def _set_slow_weights(opt, count, slow_weights, **rest):
+    opt.count = count
+    opt.slow_weights = slow_weights and L(
+        L(w.to(p.device) for w,p in zip(*groups)) for groups in zip(slow_weights, opt.param_lists))
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #a42597a8
 fastai_attributes = dict(Recorder=('lrs','iters','losses','values'), ParamScheduler=('hps',),
@@ -167,6 +193,29 @@ def data_fingerprint(
     random.setstate(state[0]); np.random.set_state(state[1]); torch.set_rng_state(state[2])
     return sha.hexdigest()[:16]
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #308ea652
+def _kind(opt):
+    "What an optimiser does, in words"
+    if isinstance(opt, Lookahead): return f'Lookahead({opt.k}, {opt.alpha}) of {_kind(opt.opt)}'
+    if isinstance(opt, OptimWrapper): return type(opt.opt).__name__
+    steps = [getattr(cb, 'func', cb) for cb in opt.cbs]
+    names = [getattr(o, '__name__', type(o).__name__) for o in steps]
+    return f'{type(opt).__name__} with {", ".join(names)}'
+
+def update_facts(
+    learn, # Ready to train
+)->dict: # Name -> what can be written as JSON
+    "What decides about the updates"
+    scheds = {name: f for cb in learn.cbs if isinstance(cb, ParamScheduler)
+              for name,f in cb.scheds.items()}
+    fixed = [name for name in learn.opt.hypers[0] if name not in {'mom', *scheds}]
+    return {'optimizer': _kind(learn.opt),
+            'hypers': {name: [group[name] for group in learn.opt.hypers] for name in fixed},
+            'schedules': {name: [np.asarray(f(i/4)).tolist() for i in range(5)]
+                          for name,f in scheds.items()},
+            'not trained': [name for name,p in learn.model.named_parameters()
+                            if not p.requires_grad]}
+
 # %% ../../nbs/50_training/08_checkpoints.ipynb #a9898e36
 # Attributes of a loader that decide about its batches
 _settings = 'bs','seq_len','length','vocab_sz','seed','shuffle','varied','drop_last'
@@ -184,6 +233,7 @@ def run_facts(
              'validation data': data_fingerprint(learn.dls.valid)}
     facts |= {f'loader: {o}': getattr(train, o)
               for o in _settings if isinstance(getattr(train, o, None), (int,float,str,bool))}
+    facts |= update_facts(learn)
     return json.loads(json.dumps(facts | {f'setting: {k}': v for k,v in config.items()},
                                  default=str))
 
@@ -237,6 +287,7 @@ class Checkpoint(TemporaryChange):
         self.config = dict(config or {})
         self.stop = self.agreed = None
         self.newest = None
+        self.over = False # Did its fit come to an end?
         super().__init__()
 
     def __setattr__(self, name, value):
@@ -256,27 +307,40 @@ def _epochs(self:Checkpoint):
         learn._with_events(learn._do_epoch, 'epoch', CancelEpochException)
     if self.found: self._rewind(); self._restore() # training itself was over
     elif self._agree(False): self._mark(); self._save(learn.n_epoch, 0); self._leave()
+    self.over = True
 
 @patch
 def after_cancel_fit(self:Checkpoint):
     "A callback has ended the training: obey a signal that came meanwhile"
+    if hasattr(self.learn, 'lr_finder'): return
     if self._agree(False): self._mark(); self._save(self.learn.n_epoch, 0); self._leave()
+    self.over = True
 
 @patch
 def _tidy(self:Checkpoint):
     "Leave no empty folder behind"
     with suppress(OSError): self.folder.rmdir()
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #3ac6ce21
+@patch
+def _check(self:Checkpoint):
+    "Refuse what could not go on as it was"
+    if self.over:
+        raise ValueError(f'the fit that {self.folder} belongs to is over: a Checkpoint saves one '
+                         'fit; give the next one a Checkpoint with another folder')
+    _check_optimizer(self.learn.opt)
+    workers = self.learn.dls.train.fake_l.num_workers
+    if workers:
+        raise ValueError(f'Checkpoint: the training loader has num_workers={workers}, and other '
+                         'processes run ahead of the position in the data; use num_workers=0')
+
 # %% ../../nbs/50_training/08_checkpoints.ipynb #fdef519d
 @patch
 def _begin(self:Checkpoint):
-    "Check that this run can be saved, look for a checkpoint, and listen to signals"
+    "Check that this run can be saved, and look for a checkpoint"
     learn = self.learn
+    self._check()
     self.stop,self.agreed,self.newest,self.found,self.cost = None,None,None,None,0.
-    if learn.dls.train.fake_l.num_workers:
-        raise ValueError('Checkpoint: the training loader has '
-                         f'num_workers={learn.dls.train.fake_l.num_workers}, and other processes '
-                         'run ahead of the position in the data; use num_workers=0')
     check_writable(self.folder)
     if not process_rank(): remove_left_over(self.folder)
     self.stack.callback(self._tidy)
@@ -286,6 +350,12 @@ def _begin(self:Checkpoint):
     self.found,self.newest = from_first(self._find)
     if self.found and process_rank(): self.found |= self.found['others'][process_rank()-1]
     self.saved_at = time.perf_counter()
+    self._listen()
+
+@patch
+def _listen(self:Checkpoint):
+    "Stand between the batches, and listen to signals"
+    learn = self.learn
     learn.all_batches = self._batches
     self.stack.callback(vars(learn).pop, 'all_batches', None)
     if threading.current_thread() is threading.main_thread():
@@ -333,8 +403,9 @@ class OtherRun(ValueError):
     "Raised where stored work belongs to another run"
 
 def _check_facts(saved, facts, path):
-    "Refuse the checkpoint of another run"
-    other = differences(saved, facts)
+    "Refuse the checkpoint of another run; older ones say nothing of updates"
+    unsaid = {k: facts[k] for k in ('optimizer','hypers','schedules','not trained')}
+    other = differences(unsaid | saved, facts)
     if other:
         raise OtherRun(f'{path} belongs to another run: {"; ".join(other)}. Use the '
                          'settings and the data of that run, or another folder')
