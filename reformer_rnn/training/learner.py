@@ -17,6 +17,7 @@ from fastai.callback import schedule,progress # fit_one_cycle, lr_find; progress
 from ..core import check_int,select_state
 from ..data.copy import IGNORE
 from ..data.vocab import adopt_vocab
+from ..models.carry import evaluating
 from .callbacks import CarryState,StopOnNonFinite,Throughput
 from .metrics import BitsPerToken,MaskedAccuracy,masked_nll
 
@@ -46,6 +47,10 @@ class SequenceLearner(Learner):
             if kwargs.get('with_input') and rows.n_inp>1:
                 raise ValueError('with_input=True: the batches hold flags beside the tokens, which '
                                  'cannot be put side by side; read the inputs from the loader')
+            if kwargs.get('with_loss'):
+                raise ValueError('with_loss=True: there would be a loss for each row of each '
+                                 'batch, and the predictions have a row for each row of the '
+                                 'loader; compute losses from predictions and targets')
             kwargs |= dict(concat_dim=1, reorder=False)
         return super().get_preds(ds_idx, dl, **kwargs)
 
@@ -70,6 +75,10 @@ def lm_learner(
     if carry and not hasattr(model, 'carry_state'):
         raise ValueError(f'carry=True: a model of type {type(model).__name__} has no '
                          '`carry_state` and cannot carry a state')
+    if carry and not all(getattr(dl, 'resets', True) for dl in dls.loaders):
+        raise ValueError('carry=True: with resets=False the loader does not say where a document '
+                         'begins, and the state would go on from one document into the next; '
+                         'make the loader with resets=True')
     own = [StopOnNonFinite(), Throughput()] + ([CarryState()] if carry else [])
     more = [] if cbs is None else list(cbs) if isinstance(cbs, (list,tuple)) else [cbs]
     return SequenceLearner(dls, model, loss_func=CrossEntropyLossFlat(ignore_index=IGNORE), lr=lr,
@@ -90,7 +99,6 @@ def copy_learner(
                       **kwargs)
 
 # %% ../../nbs/50_training/04_learner.ipynb #9fb9b201
-@torch.no_grad()
 def evaluate_bits(
     model, # Has `step(ids, state) -> (logits, state)`, as `LM` has
     data:Tensor, # A text, integers (n,) with n of at least 2
@@ -108,7 +116,6 @@ def evaluate_bits(
     rows,width = (bs,n//bs) if carry else (n//seq_len,seq_len)
     body = rows*width
     device = next(model.parameters()).device
-    training = model.training
 
     def read(x, y, state):
         logits,state = model.step(x.long().to(device), state)
@@ -118,13 +125,11 @@ def evaluate_bits(
            for o in (data[:-1],data[1:]))
     total = 0.
     state = None
-    model.eval()
-    try:
+    with evaluating(model):
         for xb,yb in zip(x, y) if body else ():
             nll,state = read(xb, yb, state if carry else None)
             total += nll
         if body<n:
             total += read(data[None,body:n], data[None,body+1:],
                           select_state(state, [-1]) if carry else None)[0]
-    finally: model.train(training)
     return total/n/math.log(2)
