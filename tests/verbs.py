@@ -33,8 +33,9 @@ def documents(portions=False):
     return lm_learner(dls, model, cbs=[ResetRows()])
 
 def gpt2(resets=True):
+    "Without flags nothing may be carried from one document into the next, so that it is another learner."
     model = RecurrentGPT2(byte_gpt2(16, 2, 2, 32), 'kv', window=16, layers=range(1))
-    return gpt2_learner(read_documents(resets), model)
+    return gpt2_learner(read_documents(), model) if resets else lm_learner(read_documents(False), model)
 
 def series():
     parts = forecast_windows(synthetic_series(400), 12, 4)
