@@ -17,6 +17,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from numbers import Integral,Real
 from pathlib import Path
+from shutil import copymode
 from tempfile import TemporaryDirectory
 
 import torch
@@ -314,6 +315,7 @@ def save_pretrained(self:Pretrained,
         for name in config['companions']: companion(name).write(getattr(self, name), new)
         save_file(tensors, str(new/WEIGHTS), metadata=dict(format='pt'))
         write_json(new/CONFIG, config)
+        copymode(new/CONFIG, new/WEIGHTS) # others may read the one, so they may read the other
     write_card(folder, about)
     return Path(folder)
 

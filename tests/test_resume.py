@@ -20,6 +20,8 @@ TINY = {
                                   n_heads=2, epochs=2, epoch_steps=4, bs=4, n_valid=8), 6),
     'linear_copy': (dict(attention=('linear',), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16, epochs=2,
                          epoch_steps=4, bs=4, n_valid=8), 6),
+    'replication': (dict(attention=('linear',), seeds=(0,), d_model=16, n_layers=1, n_heads=2, d_ff=16, epochs=2,
+                         epoch_steps=4, bs=4, n_valid=8), 6),
     'charlm': (dict(attention=('rsa-xl',), n_bytes=6000, d_model=16, n_layers=1, seq_len=32, bs=4, epochs=2,
                     dropout=.1, sample=4), 50),
     'forecast': (dict(attention=('rsa-informer',), data='synthetic', seeds=(0,), horizon=12, seq_len=24, d_model=16,

@@ -9,6 +9,7 @@ from fastai.learner import Learner, load_learner
 
 from reformer_rnn.all import *
 from reformer_rnn.papers.block_recurrent.states import StatesDL
+from reformer_rnn.papers.linear.replication import ReplicationConfig, replication_learner, replication_model
 
 TEXT = b'It was the best of times, it was the worst of times. '*60
 small = dict(d_model=16, n_layers=1, n_heads=2)
@@ -61,6 +62,10 @@ def drawn():
     def draw(n): return (torch.arange(9).repeat(n, 1),)*2
     return lm_learner(Loaders(DrawnDL(range(64), draw, bs=8), DrawnDL(range(16), draw, bs=16)), LM(9, **small))
 
+def replication():
+    cfg = ReplicationConfig(epoch_steps=4, bs=8, n_valid=20, d_ff=32, **small)
+    return replication_learner(cfg, replication_model(cfg, 'linear'))
+
 LEARNERS = {
     'text': text, 'text carried': partial(text, True), 'letters': letters, 'documents': documents,
     'portions': partial(documents, True), 'GPT-2': gpt2, 'GPT-2 without flags': partial(gpt2, False), 'series': series,
@@ -68,10 +73,10 @@ LEARNERS = {
     'growing copy': partial(copy, shorter=(8,), passes=2), 'digits': digits, 'recall': partial(generated, RecallDL, 18),
     'parity': partial(generated, ParityDL, 2), 'permutations': partial(generated, PermutationsDL, 6),
     'reassigned': partial(generated, ReassignedDL, 272), 'exam': exam,
-    'pairs': partial(exam, StatesDL, 'pairs'), 'drawn': drawn}
+    'pairs': partial(exam, StatesDL, 'pairs'), 'drawn': drawn, 'replication': replication}
 
 # Whose learners do not write, and what they say instead
-NO_TEXT = {'series': 'learn.get_preds'} | {name: 'no vocabulary' for name in LEARNERS if name in (
+NO_TEXT = {'series': 'learn.get_preds', 'replication': 'learn.get_preds'} | {name: 'no vocabulary' for name in LEARNERS if name in (
     'copy', 'varied copy', 'growing copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'exam', 'pairs',
     'drawn')}
 

@@ -12,6 +12,7 @@ __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'TRIAL', 'TEST', 'SOLVED',
 import time
 from dataclasses import asdict,dataclass,replace
 from functools import partial
+from math import inf
 
 import torch
 from fastai.callback.core import Callback,CancelFitException
@@ -76,8 +77,11 @@ class ExamConfig(LongRun):
         if not self.task or not self.rates:
             raise ValueError(f'task={self.task} and rates={self.rates}: expected at least one of '
                              'each')
+        if self.updates%self.epoch_steps:
+            raise ValueError(f'updates={self.updates}: expected a multiple of epoch_steps='
+                             f'{self.epoch_steps}, after which a run is looked at')
         for rate in self.rates:
-            if not rate>0: raise ValueError(f'rates={self.rates}: expected numbers above 0')
+            if not 0<rate<inf: raise ValueError(f'rates={self.rates}: expected numbers above 0')
         for name in ('seconds','budget'):
             if not getattr(self, name)>=0:
                 raise ValueError(f'{name}={getattr(self, name)}: expected a number of at least 0')
@@ -299,9 +303,10 @@ def score(
 
 def best_run(
     tried, # Records of one candidate with one seed, one for each rate
+    rates:tuple=ExamConfig.rates, # In the order in which they are tried
 )->dict: # One of them
     "The run with the highest score; of equals the one whose rate is tried first"
-    places = {rate: place for place,rate in enumerate(ExamConfig.rates)}
+    places = {rate: place for place,rate in enumerate(rates)}
     return max(tried, key=lambda run: (score(run),-places.get(run['rate'], len(places))))
 
 # %% ../../nbs/80_exam/02_run.ipynb #94acc6ab
@@ -314,7 +319,7 @@ def cell_runs(
     "The runs of one cell with one seed: all rates, or the best one"
     if seed!=cfg.seeds[0]:
         tried = cell_runs(replace(cfg, resume=True), task, name, cfg.seeds[0])
-        best = best_run(tried)
+        best = best_run(tried, cfg.rates)
         return [one_run(cfg, task, name, best['rate'], seed)]
     found = []
     for rate in cfg.rates:

@@ -20,6 +20,8 @@ class OptionParser(argparse.ArgumentParser):
         "Print the usage and the message, and exit"
         known = [o for action in self._actions for o in action.option_strings]
         unknown = re.findall(r'--[\w-]+', message) if 'unrecognized' in message else []
+        known += commands() if 'invalid choice' in message else []
+        unknown += re.findall(r"invalid choice: '([^']*)'", message)
         for option in unknown:
             close = get_close_matches(option, known, 1)
             if close: message += f'\ndid you mean {close[0]}?'

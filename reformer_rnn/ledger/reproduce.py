@@ -132,7 +132,7 @@ def chosen_jobs(
     found = [job for job in jobs if cfg.only in str(job.path)]
     if cfg.sample:
         def may_be_drawn(job):
-            on_cpu = job.record['environment']['device']=='cpu'
+            on_cpu = job.record.get('environment', {}).get('device')=='cpu'
             return on_cpu and job.minutes<=cfg.longest and job.experiment.headline
         found = [job for job in found if may_be_drawn(job)]
         found = random.Random(cfg.seed).sample(found, min(cfg.sample, len(found)))
@@ -148,12 +148,12 @@ def do_job(
 )->str: # Why it was left out; empty if it was done
     "Run one job, and write what it prints to a log"
     threads = torch.get_num_threads()
-    torch.set_num_threads(job.record['environment'].get('threads', 1))
+    torch.set_num_threads(job.record.get('environment', {}).get('threads', 1))
     try:
         check_writable((out/job.path).parent)
-        with open(out/'reproduce.log', 'a') as log, redirect_stdout(log), redirect_stderr(log):
+        with open(out/'reproduce.log', 'a', encoding='utf-8') as log, redirect_stdout(log), redirect_stderr(log):
             job.experiment.run(job_config(job, out))
-    except (ValueError,FileNotFoundError,ImportError,FloatingPointError) as e:
+    except (ValueError,OSError,ImportError,RuntimeError,ArithmeticError,LookupError) as e:
         return f'{type(e).__name__}: {e}'
     finally: torch.set_num_threads(threads)
     return ''
@@ -206,6 +206,9 @@ def run_reproduce(
     check_int('sample', cfg.sample, minimum=0)
     if not cfg.budget>=0:
         raise ValueError(f'budget={cfg.budget}: expected minutes, or 0 for no limit')
+    if Path(cfg.results).resolve()==Path(cfg.stored).resolve():
+        raise ValueError(f'results={cfg.results}: these are the stored records; expected another '
+                         'folder, for the new ones')
     jobs,left_out = all_jobs(Results(cfg.stored), cfg.speed_minutes)
     chosen = chosen_jobs(cfg, jobs)
     out = check_writable(cfg.results)

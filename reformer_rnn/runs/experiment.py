@@ -17,6 +17,7 @@ from functools import lru_cache
 from importlib import import_module
 from inspect import get_annotations
 from pathlib import Path
+from shlex import quote
 
 from fastcore.docments import docments
 
@@ -226,7 +227,8 @@ def as_option(field, value)->str:
     "One setting as an option of the command"
     name = option_name(field)
     if isinstance(value, bool): return name if value else name.replace('--', '--no-', 1)
-    return f'{name} {" ".join(map(str, value)) if isinstance(value, (list,tuple)) else value}'
+    values = value if isinstance(value, (list,tuple)) else (value,)
+    return f'{name} {" ".join(quote(str(o)) for o in values)}'
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #7e9bf794
 def models_and_seeds(
@@ -262,7 +264,7 @@ def command_lines(
         experiment = find_experiment(run.get('experiment'))
         first = unnamed(experiment.settings)
         chosen = changed_settings(experiment, run.get('config', {})).items()
-        given = [str(value) for f,value in chosen if f.name in first]
+        given = [quote(str(value)) for f,value in chosen if f.name in first]
         options = [as_option(f, value) for f,value in chosen if f.name not in first]
         key = 'reformer_rnn',experiment.name,*given,*options,where_to(experiment, name)
         groups.setdefault(key, []).append(run)

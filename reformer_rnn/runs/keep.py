@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ..core import check_int
+from ..core import check_int,first_line
 from ..pretrained import Pretrained,load_model,write_card
 from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
@@ -138,7 +138,7 @@ def keep_model(
         why = f'it has {n_bytes/2**20:,.0f} MiB; model.save_pretrained(folder) keeps it'
     else:
         try: model.save_pretrained(folder)
-        except ValueError as e: why = str(e)
+        except Exception as e: why = first_line(e) # whatever it is, the record is worth more
     if why: print(f'  the model is not kept: {why}', flush=True)
     return not why
 

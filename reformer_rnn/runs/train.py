@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['LongRun', 'check_device', 'run_path', 'run_checkpoint', 'ShowEpochs', 'Kept', 'run_callbacks', 'fit_recorded',
-           'kept_run', 'remove_checkpoints', 'run_one', 'run_all', 'Training', 'language_model', 'under_attention',
-           'joined']
+           'kept_run', 'own_checkpoints', 'remove_checkpoints', 'run_one', 'run_all', 'Training', 'language_model',
+           'under_attention', 'joined']
 
 # %% ../../nbs/60_runs/04_train.ipynb #13fd5999
-import shutil,sys,tempfile
+import json,shutil,sys,tempfile
 from contextlib import contextmanager
 from dataclasses import MISSING,asdict,dataclass,field,fields,replace
+from math import inf
 from pathlib import Path
 
 import torch
@@ -18,10 +19,11 @@ from fastai.callback.core import Callback
 from fastai.learner import Learner
 from fastai.torch_core import num_distrib
 
-from ..core import check_choice,check_writable,first_line,write_json
+from ..core import check_choice,check_int,check_writable,first_line,write_json
 from ..models.lm import LM,attention_as
 from ..models.names import parse_attention
 from ..training.checkpoints import Checkpoint,OtherRun,data_fingerprint
+from ..training.snapshots import list_checkpoints,read_checkpoint
 from ..training.processes import (
     Processes,from_first,process_group,process_rank,quiet_others,several_processes,sum_all)
 from ..training.scale import Scale
@@ -59,10 +61,15 @@ class LongRun(Settings, Scale):
             raise ValueError(f'checkpoint_every={self.checkpoint_every}: expected a number of '
                              'seconds, or 0')
         lr = getattr(self, 'lr', 1)
-        if not lr>0: raise ValueError(f'lr={lr}: expected a number above 0')
+        if not 0<lr<inf: raise ValueError(f'lr={lr}: expected a number above 0')
         if not self.attention or not self.seeds:
             raise ValueError(f'attention={self.attention} and seeds={self.seeds}: expected at '
                              'least one of each')
+        for name in ('attention','seeds'):
+            values = getattr(self, name)
+            if len(set(values))<len(values):
+                raise ValueError(f'{name}={values}: expected each of them once')
+        for seed in self.seeds: check_int('seeds', seed, minimum=0, maximum=2**32-1)
         self.callbacks(1)
 
 # %% ../../nbs/60_runs/04_train.ipynb #47edc1bf
@@ -70,8 +77,8 @@ def check_device(
     device:str, # Name of a device
 ):
     "Refuse a device that is not there"
-    try: torch.empty(1, device=device)
-    except (RuntimeError,AssertionError) as e:
+    try: torch.zeros(1, device=device).item()
+    except (RuntimeError,AssertionError,NotImplementedError) as e:
         raise ValueError(f'device={device!r} cannot be used: {first_line(e)}') from e
 
 # %% ../../nbs/60_runs/04_train.ipynb #a8dd0754
@@ -145,8 +152,10 @@ def fit_recorded(
         with learn.no_bar(), learn.no_logging():
             learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs+[ShowEpochs()])
     learn.throughput.tokens, = map(int, sum_all(learn.throughput.tokens)) # those of all processes
-    if cfg.save_model and not process_rank():
-        keep_model(learn.model, run_path(cfg, attention, seed, 'model'))
+    if not process_rank():
+        folder = run_path(cfg, attention, seed, 'model')
+        kept = cfg.save_model and keep_model(learn.model, folder)
+        if not kept: shutil.rmtree(folder, ignore_errors=True) # that of an earlier run
     return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg),
                 data=data,
                 environment=environment(cfg.device) | dict(processes=processes),
@@ -178,6 +187,15 @@ def kept_run(
     return {name: value for name,value in record.items() if name!='file'}
 
 # %% ../../nbs/60_runs/04_train.ipynb #bcd44154
+def own_checkpoints(cfg, attention, seed)->bool:
+    "Do the checkpoints of a run have these settings? Damaged ones are nobody's"
+    try: saved = [read_checkpoint(path)['facts'] for path in
+                  list_checkpoints(run_path(cfg, attention, seed, 'checkpoints'))[-1:]]
+    except ValueError: return True
+    own = json.loads(json.dumps(same_settings(asdict(cfg))))
+    return all(facts.get(f'setting: {name}')==value
+               for facts in saved for name,value in own.items())
+
 def remove_checkpoints(cfg, attention, seed):
     "Remove the states of a run that is finished"
     shutil.rmtree(run_path(cfg, attention, seed, 'checkpoints'), ignore_errors=True)
@@ -195,7 +213,8 @@ def run_one(
     try: record = train(cfg, attention, seed)
     except Kept as kept:
         print('  kept')
-        remove_checkpoints(cfg, attention, seed) # a kill may have left some
+        if own_checkpoints(cfg, attention, seed): # a kill may have left some
+            remove_checkpoints(cfg, attention, seed)
         return kept.record
     path.parent.mkdir(parents=True, exist_ok=True) # somebody may have removed it meanwhile
     write_json(path, record)
