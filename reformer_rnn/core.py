@@ -127,11 +127,12 @@ def _said(name):
     finally: setattr(_trust, name, before)
 
 def trusting():
-    "No looking at numbers inside a `with` block: whoever opens it vouches for them"
+    """No looking at numbers inside a `with` block: whoever opens it vouches for them, and for
+    weights that stay what they are"""
     return _said('numbers')
 
 def trusted()->bool:
-    "Has somebody vouched for numbers, and for weights that stay what they are?"
+    "Has somebody vouched for numbers and weights?"
     return getattr(_trust, 'numbers', False)
 
 def using_up():

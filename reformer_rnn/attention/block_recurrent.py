@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import autocast_dtype,cast_state,check_choice,check_int,trusted
+from ..core import cast_state,check_choice,check_int,trusted
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
@@ -129,7 +129,6 @@ class StateCell(nn.Module):
         check_choice('tanh', tanh, ('code','paper'))
         tanh = update=='single' if tanh=='code' else gate=='lstm'
         self.n_heads = n_heads
-        self.recorded = 0 # calls after which the weights may have been trained
         self.norm = nn.RMSNorm(d_model, eps=1e-6)
         self.ids = nn.Parameter(torch.empty(check_int('n_states', n_states), d_model).normal_())
         self.initial = nn.Parameter(torch.empty(n_states, d_model).normal_(std=.1))
@@ -146,7 +145,6 @@ def project(self:StateCell,
     c:Tensor, # States, (b, S, d_model)
 )->StateProjection:
     "Keys, values and two sets of queries"
-    if torch.is_grad_enabled() and not torch.compiler.is_compiling(): self.recorded += 1
     qkv = self.to_qkv(self.norm(c)+self.ids)
     k,v,own,tokens = (split_heads(x, self.n_heads) for x in qkv.chunk(4, -1))
     if self.scale is not None: k = unit_vectors(k)
@@ -217,7 +215,8 @@ class BlockState(NamedTuple):
     # (b, W+r), False for padding and for an empty past that is masked; None while everything is
     # real
     real:Tensor=None
-    memory:tuple=None # `StateMemory`; None until it is asked for
+    # `StateMemory`; None unless it was asked for, or somebody has vouched for the weights
+    memory:tuple=None
 
 BlockRecurrentAttention.state_type = BlockState
 
@@ -225,42 +224,21 @@ class StateMemory(NamedTuple):
     "Keys and values of the states, kept from call to call inside a block"
     k:Tensor # Keys, (b, h, S, d)
     v:Tensor # Values, (b, h, S, d)
-    mark:Tensor # Of the weights that made them, from `weights_mark`, (b,)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #31939b61
 @patch
-def weights_mark(self:StateCell)->int: # None if it cannot be told
-    """A number that is another one after a change of the weights that `project` uses, or of the
-    precision in which it computes"""
-    ids = self.ids
-    norm = self.norm.weight
-    weight = self.to_qkv.weight
-    bias = self.to_qkv.bias
-    precision = str(autocast_dtype(ids.device))
-    try: return hash((precision,self.recorded,ids.data_ptr(),ids._version,
-                      norm.data_ptr(),norm._version,weight.data_ptr(),weight._version,
-                      bias is not None and (bias.data_ptr(),bias._version)))
-    # weights of inference mode and of `torch.func` have no versions
-    except RuntimeError: return None
-
-@patch
 def usable(self:StateCell, memory)->bool:
-    """Can a memory be used as it is? Not if gradients are recorded and it has none, and not if the
-    weights have changed"""
-    if not isinstance(memory, StateMemory): return False
-    if torch.is_grad_enabled() and not memory.k.requires_grad: return False
-    if torch.compiler.is_compiling() or trusted(): return True
-    mark = self.weights_mark()
-    return mark is not None and memory.mark.tolist()==[mark]*len(memory.mark)
+    """Can a memory be used as it is? Only if the caller vouches for the weights, and not if
+    gradients are recorded and it has none"""
+    if not trusted() or not isinstance(memory, StateMemory): return False
+    return memory.k.requires_grad or not torch.is_grad_enabled()
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #bb1554f5
 @patch
-def remember(self:StateCell, c, projected=None)->StateMemory:
-    "The memory of states c, which are projected if they are not yet"
-    projected = projected or self.project(c)
-    mark = None if torch.compiler.is_compiling() else self.weights_mark()
-    marks = torch.full((c.shape[0],), mark or 0, device='cpu')
-    return StateMemory(projected.k, projected.v, marks)
+def remember(self:StateCell, c)->StateMemory:
+    "The memory of states c"
+    projected = self.project(c)
+    return StateMemory(projected.k, projected.v)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1e5797b4
 @patch
@@ -280,7 +258,7 @@ def walk(self:BlockRecurrentAttention, c, k, v, real, memory):
         seen = slice(a, a+2*W)
         there = None if real is None else real[:,seen]
         c = self.cell(c, projected, k[:,:,seen], v[:,:,seen], there)
-    return memories,c,memory
+    return memories,c,memory if trusted() else None
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #a4b06189
 def attend_memories(q, memories, r, W):

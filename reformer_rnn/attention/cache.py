@@ -162,12 +162,13 @@ class Mark(NamedTuple):
 
 def weights_mark(
     *weights, # Tensors or None
-    calls:int=0, # Something else that must not change
 )->Mark: # None if that is unknown, and where numbers must not be looked at
     "What tells whether these weights have changed"
     if torch.compiler.is_compiling() or in_transform(): return None
     weights = tuple(o for o in weights if o is not None)
+    # a quantised layer has a method in the place of its weight
+    if not all(isinstance(o, Tensor) for o in weights): return None
     precision = autocast_dtype(weights[0].device)
     try: versions = tuple((o.data_ptr(),o._version) for o in weights)
     except RuntimeError: return None # weights of inference mode have no versions
-    return Mark(weights, (len(weights),precision,calls,versions))
+    return Mark(weights, (len(weights),precision,versions))

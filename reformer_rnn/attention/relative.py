@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['rel_shift', 'position_scores', 'relative_attention', 'distance_codes', 'RelativeState', 'RelativeAttention',
-           'LagWeights', 'RSARelativeAttention']
+           'Projected', 'LagWeights', 'RSARelativeAttention']
 
 # %% ../../nbs/10_attention/09_relative.ipynb #19f812d5
 import math
@@ -17,8 +17,8 @@ from torch import Tensor,nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (
-    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size)
-from .cache import append_positions,last_positions,weights_mark
+    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size,trusted)
+from .cache import Mark,append_positions,last_positions,weights_mark
 from .layer import QKVAttention,register_attention,sdpa,split_heads
 from .local import toeplitz
 from .rsa import REM,blend,new_matrices
@@ -190,7 +190,6 @@ class RelativeAttention(QKVAttention):
         self.options = dict(mem_len=mem_len, clamp_len=clamp_len, same_length=same_length,
                             code_dropout=code_dropout)
         self.to_r = nn.Linear(d_model, self.n_heads*self.d_head, bias=False)
-        self.recorded = 0 # calls after which the weights may have been trained
         self.u,self.w = (nn.Parameter(.02*torch.randn(self.n_heads, self.d_head)) for _ in range(2))
 
     def extra_repr(self):
@@ -209,19 +208,6 @@ def codes(self:RelativeAttention,
     like:Tensor, # Any tensor of the type and on the device wanted
 )->Tensor: # r, (h, m, d)
     "Projected codes of the distances 0, ..., m-1"
-    mark = None
-    if not (self.dropout.p and self.training): mark = self.mark(self.to_r.weight)
-    if mark is None: return self.new_codes(m, like)
-    known,dtype,r = _codes.get(self.to_r.weight, (None,None,None))
-    if mark.condition!=known or dtype!=like.dtype or r.shape[1]<m:
-        r = self.new_codes(m+m//2, like) # the memory may be growing
-        _codes[self.to_r.weight] = mark.condition,like.dtype,r # the mark would keep its own key
-    return r[:,:m]
-
-# %% ../../nbs/10_attention/09_relative.ipynb #31a392bc
-@patch
-def new_codes(self:RelativeAttention, m, like):
-    "The same, computed"
     n = m
     if self.clamp_len is not None:
         n = self.clamp_len+1
@@ -233,11 +219,11 @@ def new_codes(self:RelativeAttention, m, like):
     distance = torch.arange(m, device=like.device)
     return r[:,distance.clamp(max=n-1)]
 
+# %% ../../nbs/10_attention/09_relative.ipynb #31a392bc
 @patch
-def mix(self:RelativeAttention, q, k, v, mask):
+def mix(self:RelativeAttention, q, k, v, r, mask):
     """What the n queries get from the m keys and values of memory and present, which are zero where
-    a key mask hides them"""
-    r = self.codes(k.shape[2], q)
+    a key mask hides them, with codes of m distances"""
     window = self.mem_len if self.same_length else None
     out,_ = relative_attention(q, k, v, r, self.u, self.w, mask=mask, window=window)
     return out
@@ -248,57 +234,74 @@ def attend(self:RelativeAttention, x, state, mask):
     "Attend to memory and input, and remember the last `mem_len` inputs"
     self.check_memory(state, x)
     full = state is None and mask is not None and mask.ndim==4 # serves this call only
+    mark = self.mark()
+    known = self.projected(state, mark)
     seen = _extend_memory(state, x, None if full else mask)
-    k,v = self.project_memory(state, seen, x.shape[1])
-    out = self.mix(self.queries(x), k, v, mask if full else seen.mask)
+    k,v = self.project_memory(known, seen, x.shape[1])
+    q = self.queries(x)
+    m = k.shape[2]
+    r = self.project_codes(known, m, q, mark is not None)
+    out = self.mix(q, k, v, r[:,:m], mask if full else seen.mask)
     seen = map_state(lambda o: last_positions(o, self.mem_len, 1), seen)
-    self.keep_projected(seen, k, v)
+    if mark is not None and self.mem_len: self.keep_projected(seen, mark, k, v, r)
     return out,seen
 
 # %% ../../nbs/10_attention/09_relative.ipynb #34c4c068
-_codes = WeakIdKeyDictionary() # weights of the codes -> their condition, a type, projected codes
-_projected = WeakIdKeyDictionary() # inputs in a memory -> mark of the weights, mask, keys, values
+class Projected(NamedTuple):
+    "What a layer keeps beside its state for the next call"
+    layer:nn.Module # Whose it is
+    clamp_len:int # Distance from which on its codes were the same
+    mark:Mark # Of its weights
+    mask:Tensor # Key mask of the memory, (b, p); None while every position is real
+    k:Tensor # Keys of the memory, (b, h, p, d)
+    v:Tensor # Values of the memory, (b, h, p, d)
+    r:Tensor # Projected codes of at least p distances, (h, any, d)
+
+_projected = WeakIdKeyDictionary() # inputs in a memory -> `Projected`
+
+# %% ../../nbs/10_attention/09_relative.ipynb #3110e6aa
+@patch
+def mark(self:RelativeAttention):
+    "A mark of what projects memory and codes; None where the next call must project them anew"
+    if torch.is_grad_enabled() or not trusted(): return None
+    if self.dropout.p and self.training: return None
+    maps = self.to_k,self.to_v,self.to_r
+    return weights_mark(*(x for o in maps for x in (o.weight,o.bias)))
 
 @patch
-def mark(self:RelativeAttention, *weights):
-    "A mark of weights while they cannot be trained; None while gradients are recorded"
-    if torch.compiler.is_compiling(): return None
-    if torch.is_grad_enabled():
-        self.recorded += 1
-        return None
-    return weights_mark(*weights, calls=self.recorded)
+def projected(self:RelativeAttention, state, mark):
+    "What the call before has kept, if it still holds"
+    if state is None or mark is None: return None
+    known = _projected.get(state.x)
+    if known is None or known.layer is not self or known.clamp_len!=self.clamp_len: return None
+    return known if known.mask is state.mask and mark.same(known.mark) else None
 
 @patch
-def memory_mark(self:RelativeAttention):
-    "The mark of what projects the memory"
-    return self.mark(self.to_k.weight, self.to_v.weight, self.to_k.bias, self.to_v.bias)
+def keep_projected(self:RelativeAttention, state, mark, k, v, r):
+    "Keep keys and values of a memory, and codes, for the next call"
+    k = last_positions(k, self.mem_len, 2)
+    v = last_positions(v, self.mem_len, 2)
+    _projected[state.x] = Projected(self, self.clamp_len, mark, state.mask, k, v, r)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #1203c17f
 @patch
-def project_memory(self:RelativeAttention, state, seen, n):
+def project_memory(self:RelativeAttention, known, seen, n):
     "Keys and values of all that is seen, of which the last n positions are new"
-    mark = self.memory_mark()
-    known = mask = None
-    old = []
-    if state is not None: known,mask,*old = _projected.get(state.x, (None,None))
     # biases make something of zeros
     def project(x, mask): return [hide_padding(y, mask) for y in self.keys_values(x)]
-    if mark is None or not mark.same(known) or mask is not state.mask:
-        return project(seen.x, seen.mask)
+    if known is None: return project(seen.x, seen.mask)
     p = seen.x.shape[1]-n
     real = seen.mask
     if real is not None: real = real[:,p:]
     new = project(seen.x[:,p:], real)
-    return [append_positions(a, b.to(a.dtype), 2) for a,b in zip(old, new)]
+    return [append_positions(a, b.to(a.dtype), 2) for a,b in zip((known.k,known.v), new)]
 
 @patch
-def keep_projected(self:RelativeAttention, state, k, v):
-    "Keep keys and values of a memory for the next call"
-    mark = self.memory_mark()
-    if mark is None or not self.mem_len: return
-    k = last_positions(k, self.mem_len, 2)
-    v = last_positions(v, self.mem_len, 2)
-    _projected[state.x] = mark,state.mask,k,v
+def project_codes(self:RelativeAttention, known, m, like, keep):
+    "Codes of at least m distances, with some for a growing memory if they are kept"
+    if known is not None and known.r.shape[1]>=m: return known.r
+    more = min(m+m//2, self.mem_len+1) if keep else m
+    return self.codes(max(m, more), like)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #7998d671
 @patch
@@ -370,11 +373,10 @@ class RSARelativeAttention(RelativeAttention):
         self.options |= dict(heads=self.rem.heads, gate=gate, share_pairs=share_pairs,
                              init_mu=init_mu, truncate=truncate, lags=lags)
 
-    def mix(self, q, k, v, mask):
+    def mix(self, q, k, v, r, mask):
         "Relative attention and matrices, blended"
         mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-        r = len(self.rem.heads)
-        recurrent,_ = self.rem(v[:,:r], queries=q.shape[2])
+        recurrent,_ = self.rem(v[:,:len(self.rem.heads)], queries=q.shape[2])
         if mask is not None: mask = mask[:,0,0]
-        attended = super().mix(q, k, v, mask)
+        attended = super().mix(q, k, v, r, mask)
         return blend(attended, recurrent, self.mu)

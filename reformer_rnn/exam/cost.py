@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 
+from ..core import trusting
 from .candidates import all_candidates,exam_model,find_candidate
 from ..models.lm import evaluating
 from ..runs.interval import over_rounds
@@ -69,9 +70,9 @@ def training(model, ids):
 def decoding(model, ids, n_tokens):
     "Single tokens, each of them read after the whole text"
     def call():
-        with evaluating(model), torch.inference_mode():
+        with evaluating(model), torch.inference_mode(), trusting():
             for _ in range(n_tokens): model.step(ids[:,:1], state)
-    with evaluating(model), torch.inference_mode(): _,state = model.step(ids)
+    with evaluating(model), torch.inference_mode(), trusting(): _,state = model.step(ids)
     return call
 
 # %% ../../nbs/80_exam/04_cost.ipynb #c0570a0c

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from fastcore.basics import patch
 
-from ..core import check_int,select_state
+from ..core import check_int,select_state,trusting
 from .carry import evaluating
 from .generate import (
     Generating,check_prompts,check_room,check_stop,read_pieces,rows_by_length)
@@ -111,7 +111,7 @@ def beam_search(self:Generating,
     def search(prompt, real):
         logits,state = read_pieces(self, prompt, real, prefill)
         return search_beams(logits, state, self.next_logits, n, n_beams, stop, length_power)
-    with evaluating(self), torch.inference_mode():
+    with evaluating(self), torch.inference_mode(), trusting():
         found = [search(prompt, real) for _,prompt,real in groups]
     return in_order([rows for rows,_,_ in groups], found)
 
