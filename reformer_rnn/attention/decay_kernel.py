@@ -15,7 +15,7 @@ from fastcore.basics import patch
 from torch.utils.checkpoint import checkpoint
 
 from ..core import open_size,ordinary_only
-from .linear import Buffers,cut_tile,into_chunks,tile_slices
+from .linear import Buffers,cut_tile,gradients_of,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #0d26f2d5
 def over_chunks(
@@ -446,9 +446,8 @@ def _put(x, place):
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #2a14a48f
 def _decay_backward(ctx, dO, R_last):
     "The gradients of `_Decay`, tile by tile from the last to the first"
-    *xs,S = ctx.saved_tensors[:5]
-    states = ctx.saved_tensors[5:]
-    v = xs[2]
+    q,k,v,g,S,*states = ctx.saved_tensors # once: a checkpoint computes them for one reading
+    xs = q,k,v,g
     want_g = ctx.needs_input_grad[4]
     dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
     if torch.is_grad_enabled():
@@ -479,12 +478,7 @@ def differentiable_decay_gradients(f, inputs, cotangents, C):
     start = S
     if S is None: start = q.new_zeros(*q.shape[:2], q.shape[-1], v.shape[-1])
     outputs = over_chunks(f, xs, start, 1<<(C-1).bit_length())
-    pairs = [(x,g) for x,g in zip(outputs, cotangents) if g is not None]
-    outputs,cotangents = zip(*pairs)
-    wanted = [x for x in inputs if x is not None and x.requires_grad]
-    found = torch.autograd.grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)
-    grads = dict(zip(map(id, wanted), found))
-    return (None,*(grads.get(id(x)) for x in inputs),None)
+    return (None,*gradients_of(outputs, cotangents, inputs),None)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #08ee42ed
 def attend_decaying(

@@ -17,7 +17,7 @@ from ..core import (
 from .decay import (check_equal_lengths,decay_matrix,log_decays,
                                           start_state,sums_after)
 from .decay_kernel import gradient_like,may_divide,sum_ranges
-from .linear import Buffers,cut_tile,into_chunks,tile_slices
+from .linear import Buffers,cut_tile,gradients_of,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/15_delta.ipynb #75282e99
 def delta_matrix(
@@ -409,14 +409,7 @@ def differentiable_delta_gradients(inputs, cotangents, C):
     "The gradients of the kernel for a second derivative: autograd goes through `delta_chunks`"
     dtype = torch.promote_types(inputs[0].dtype, torch.float32)
     *xs,S = (None if x is None else x.to(dtype) for x in inputs)
-    pairs = zip(over_whole(xs, S, C), cotangents)
-    pairs = [(out,dout.to(dtype)) for out,dout in pairs if dout is not None]
-    outputs,cotangents = zip(*pairs)
-    wanted = [x is not None and x.requires_grad for x in inputs]
-    sources = [x for x,want in zip(inputs, wanted) if want]
-    grads = torch.autograd.grad(outputs, sources, cotangents, create_graph=True, allow_unused=True)
-    grads = iter(grads)
-    return (*(next(grads) if want else None for want in wanted),None)
+    return (*gradients_of(over_whole(xs, S, C), cotangents, inputs),None)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #a6d9e27e
 def delta_step(

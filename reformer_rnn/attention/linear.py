@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['feature_maps', 'linear_backends', 'NEAR', 'elu1', 'get_feature_map', 'LinearState', 'attend_chunks', 'into_chunks',
-           'Buffers', 'tile_slices', 'cut_tile', 'differentiable_gradients', 'attend_plainly',
+           'Buffers', 'tile_slices', 'cut_tile', 'differentiable_gradients', 'gradients_of', 'attend_plainly',
            'chunked_linear_attention', 'check_denominators', 'seen_so_far', 'safe_divide', 'read_sums', 'over_sum',
            'linear_step', 'add_and_read', 'map_features', 'map_keys', 'sum_context', 'check_sums', 'read_context',
            'check_width', 'linear_attention', 'check_state', 'LinearAttention']
@@ -311,14 +311,23 @@ def differentiable_gradients(inputs, cotangents, C, phi):
     """The same gradients for a second derivative: autograd goes through `attend_chunks`, and keeps
     all of its products"""
     with without_autocast(inputs[0]):
-        out,S = attend_plainly(*inputs, C, phi)
-        pairs = zip((out,S), cotangents)
-        pairs = [(x,g.to(x.dtype)) for x,g in pairs if g is not None]
-        outputs,cotangents = zip(*pairs)
-        wanted = [x is not None and x.requires_grad for x in inputs]
-        sources = [x for x,want in zip(inputs, wanted) if want]
-        grads = iter(torch.autograd.grad(outputs, sources, cotangents, create_graph=True))
-    return (*(next(grads) if want else None for want in wanted),None,None,None)
+        outputs = attend_plainly(*inputs, C, phi)
+        grads = gradients_of(outputs, cotangents, inputs)
+    return (*grads,None,None,None)
+
+def gradients_of(
+    outputs, # Tensors
+    cotangents, # Gradients of a loss with respect to them; None for an output that is not used
+    inputs, # What the outputs were computed from, tensors or None
+)->list: # Gradients of the inputs, None where there is none
+    "Gradients by autograd, which can be differentiated again"
+    pairs = [(x,g.to(x.dtype)) for x,g in zip(outputs, cotangents) if g is not None]
+    outputs,cotangents = zip(*pairs)
+    wanted = [x is not None and x.requires_grad for x in inputs]
+    sources = [x for x,want in zip(inputs, wanted) if want]
+    found = torch.autograd.grad(outputs, sources, cotangents, create_graph=True, allow_unused=True)
+    found = iter(found)
+    return [next(found) if want else None for want in wanted]
 
 # %% ../../nbs/10_attention/02_linear.ipynb #b1083868
 def attend_plainly(q, k, v, S, C, phi, positive=None):
