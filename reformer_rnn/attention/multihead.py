@@ -136,13 +136,15 @@ def swap_multihead(
     **options, # Of that attention
 )->nn.Module: # `model`
     "Put a layer of this library in the place of every `nn.MultiheadAttention`, or `ValueError`"
-    places = [(parent,name,drop_in(o, attention, causal, **options))
-              for parent in model.modules() for name,o in parent.named_children()
+    # a layer may have several names, also in one parent
+    places = [(parent,name,o) for parent in model.modules() for name,o in parent._modules.items()
               if isinstance(o, nn.MultiheadAttention)]
     if not places:
         raise ValueError(f'a {type(model).__name__} without nn.MultiheadAttention: expected a '
                          'model that contains one')
-    for parent,name,new in places: setattr(parent, name, new)
+    old = dict.fromkeys(o for _,_,o in places)
+    new = {o: drop_in(o, attention, causal, **options) for o in old}
+    for parent,name,o in places: setattr(parent, name, new[o])
     return model
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #15427524
@@ -166,7 +168,7 @@ def layer_mask(
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #9249ebc4
 @patch
-def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask):
+def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask, is_causal):
     "Refuse arguments for which there is no answer"
     if need_weights:
         raise ValueError('need_weights=True: these layers return no attention weights, and most '
@@ -174,6 +176,9 @@ def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask)
     if key is not value:
         raise ValueError('keys and values are two tensors: expected one, the sequence itself or a '
                          'context')
+    if is_causal and attn_mask is None and not self.layer.causal:
+        raise ValueError('is_causal=True without a mask: it says that attn_mask is the causal one, '
+                         'so give that as well, or build the layer with causal=True')
     if key is query: return
     if self.layer.causal:
         raise ValueError('a causal layer attends to its own input: build it with causal=False to '
@@ -195,7 +200,7 @@ def forward(self:DropInAttention,
     is_causal:bool=False, # Is `attn_mask` the causal mask? It is recognised in any case
 )->tuple: # Output, shaped as `query`, and None
     "Attend as `nn.MultiheadAttention` does, or raise `ValueError`"
-    self.check_call(query, key, value, need_weights, attn_mask)
+    self.check_call(query, key, value, need_weights, attn_mask, is_causal)
     alone = query.ndim==2
     x,context = (self.rows_first(o, alone) for o in (query,key))
     real = allowed_by(key_padding_mask, 'key_padding_mask')
