@@ -56,18 +56,26 @@ class SinusoidalPositions(Movable):
         self.scale = initial_std(std, d_model)*2**.5 # a sine has a standard deviation of 1/sqrt(2)
         self.register_derived()
 
-    def derived(self):
+    def steps(self, device):
         "The angle of one step, for every pair of sine and cosine"
-        pairs = torch.arange(0, self.d_model, 2, device='cpu', dtype=torch.float32)
-        return dict(omega=torch.exp(-math.log(10000)*pairs/self.d_model))
+        pairs = torch.arange(0, self.d_model, 2, device=device, dtype=torch.float32)
+        return torch.exp(-math.log(10000)*pairs/self.d_model)
 
-    def forward(self,
-        positions:Tensor, # Integers, (b, n) or (1, n)
-    )->Tensor: # (b, n, d_model)
-        "Codes of the given positions"
-        check_positions(positions)
-        angle = positions.unsqueeze(-1)*self.omega
-        return self.scale*torch.stack([angle.sin(),angle.cos()], -1).flatten(-2)
+    def derived(self): return dict(omega=self.steps('cpu'))
+
+# %% ../../nbs/20_blocks/01_positions.ipynb #31e9ad2b
+@patch
+def forward(self:SinusoidalPositions,
+    positions:Tensor, # Integers, (b, n) or (1, n)
+)->Tensor: # (b, n, d_model)
+    "Codes of the given positions"
+    check_positions(positions)
+    omega = self.omega
+    # half precision cannot count to 3000: neighbours would have one code
+    if omega.dtype.itemsize<4: omega = self.steps(omega.device)
+    angle = positions.unsqueeze(-1)*omega
+    codes = self.scale*torch.stack([angle.sin(),angle.cos()], -1).flatten(-2)
+    return codes.to(self.omega.dtype)
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #8862b327
 class LearnedPositions(nn.Module):
@@ -222,7 +230,10 @@ def count_positions(
     start:Tensor=None, # Position of the first token, (b,); None for 0
 )->Tensor: # (1, n) or (b, n)
     """Numbers of the tokens, counting the real ones only; `ValueError` for a mask that is no key
-    mask"""
+    mask, and for positions of another batch"""
+    if start is not None and start.shape!=ids.shape[:1]:
+        raise ValueError(f'start has shape {tuple(start.shape)}: expected {(len(ids),)}, the '
+                         'position of the first token of each row')
     if mask is None:
         if ids.shape[1]==1 and start is not None: return start.unsqueeze(1)
         places = torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
