@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['state_gates', 'state_updates', 'state_cells', 'FixedGate', 'LSTMGate', 'SkipUpdate', 'SingleUpdate', 'DualUpdate',
            'StateProjection', 'StateCell', 'TwoWayAttention', 'BlockRecurrentAttention', 'BlockState', 'StateMemory',
-           'attend_memories', 'FeedbackAttention']
+           'attend_memories', 'check_pair', 'FeedbackAttention']
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #c7a439b1
 from typing import NamedTuple
@@ -15,7 +15,8 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import cast_state,check_choice,check_int,trusted
+from ..core import (
+    cast_state,check_choice,check_int,hide_padding,own_state,trusted)
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
@@ -332,6 +333,19 @@ def restart(self:BlockRecurrentAttention,
     check_rows(rows, len(state.k)); check_block_end(state, self.window)
     return replace_rows(state._replace(memory=None), self.begin(state.k, state.v), rows)
 
+# %% ../../nbs/10_attention/13_block_recurrent.ipynb #b958b811
+def check_pair(
+    pair:tuple, # Keys and values of states
+    b:int, # Rows of the batch
+    h:int, # Heads
+    d:int, # Width of a head
+):
+    "`ValueError` unless keys and values are (b, h, S, d)"
+    k,v = (tuple(o.shape) for o in pair)
+    if k!=v or len(k)!=4 or (*k[:2],k[3])!=(b,h,d):
+        raise ValueError(f'the memory has keys of shape {k} and values of {v}: expected {b} rows, '
+                         f'{h} heads and the width {d}')
+
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #41bc5004
 class FeedbackAttention(TwoWayAttention):
     """A layer of a model with feedback: a sliding window, and the states of a recurrent layer
@@ -343,10 +357,13 @@ class FeedbackAttention(TwoWayAttention):
         if not isinstance(context, tuple) or len(context)!=2:
             raise ValueError('a layer with feedback needs the memory of a recurrent layer as its '
                              'context: a pair, keys and values of the states')
+        check_pair(context, x.shape[0], self.n_heads, self.d_head)
 
     def forward(self, x, state=None, context=None, mask=None):
         "Attend to the window, and to the states whose keys and values are the context"
         self.check(x, state, context)
+        if torch.is_grad_enabled(): state,context = own_state((state,context))
+        x = hide_padding(x, mask)
         *qkv,q2 = self.project(x)
         out,state = self.attend(*qkv, state=state, mask=mask)
         q2 = scaled_queries(q2, self.scale2)

@@ -26,6 +26,9 @@ def short_convolution(
 ): # `(y, state)`
     "Weighted sums of the last K inputs of each channel"
     (b,n,width),before = x.shape,weight.shape[1]-1
+    if len(weight)!=width:
+        raise ValueError(f'the weight has shape {tuple(weight.shape)}: expected one row for each '
+                         f'of {width} channels')
     check_mask(mask, (b,1,n,n), key_only=True)
     if state is None: state = x.new_zeros(b, before, width)
     if tuple(state.shape)!=(b,before,width):

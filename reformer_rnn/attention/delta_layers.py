@@ -149,6 +149,13 @@ def parts(self:DeltaLayer, state):
     return state
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #5fa87779
+def _check_options(name, options):
+    "Refuse what only `delta_product` can choose"
+    fixed = sorted({'n_steps','gated'} & options.keys())
+    if fixed:
+        raise ValueError(f'{name} attention has no option {" and ".join(fixed)}: that is one of '
+                         'delta_product')
+
 @register_attention('delta')
 class DeltaAttention(DeltaLayer):
     "The delta rule (Schlag et al. 2021), as in DeltaNet (Yang et al. 2024b)"
@@ -159,6 +166,7 @@ class DeltaAttention(DeltaLayer):
         # `AttentionLayer`
         **kwargs,
     ):
+        _check_options('delta', kwargs)
         super().__init__(d_model, n_heads, **kwargs)
 
 @register_attention('gated_delta')
@@ -171,6 +179,7 @@ class GatedDeltaAttention(DeltaLayer):
         # `AttentionLayer`
         **kwargs,
     ):
+        _check_options('gated_delta', kwargs)
         super().__init__(d_model, n_heads, gated=True, **kwargs)
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #df6e7819

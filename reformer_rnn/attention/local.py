@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['window_distances', 'LocalState', 'empty_local_state', 'into_tiles', 'toeplitz', 'tile_bias', 'local_attention',
-           'extend_local', 'last_local', 'all_real', 'attend_tiles', 'attend_one', 'scaled', 'cut_tiles', 'check_local',
-           'LocalAttention']
+           'extend_local', 'last_local', 'all_real', 'attend_tiles', 'attend_one', 'scaled', 'cut_tiles', 'check_past',
+           'check_local', 'LocalAttention']
 
 # %% ../../nbs/10_attention/04_local.ipynb #de909610
 from typing import NamedTuple
@@ -15,9 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..core import (
-    cast_state,check_int,check_mask,check_qkv,count_pieces,hide_padding,ordinary_only)
+    cast_state,check_bias,check_int,check_mask,check_qkv,count_pieces,hide_padding,ordinary_only)
 from .cache import append_positions,last_positions
-from .layer import QKVAttention,register_attention,sdpa
+from .layer import QKVAttention,check_state,register_attention,sdpa
 
 # %% ../../nbs/10_attention/04_local.ipynb #f14eafa1
 def window_distances(
@@ -215,6 +215,19 @@ def cut_tiles(q, k, v, real, size, causal):
     q = F.pad(q, (0,0,0,end))
     return into_tiles(q, size),k,v,real,size
 
+# %% ../../nbs/10_attention/04_local.ipynb #c8e34182
+def check_past(state, k, v, window, last):
+    "Refuse a state of another kind, or of other positions than a window reaches back"
+    check_state(state, LocalState)
+    if state is None: return
+    for name,old,new in (('keys',state.k,k), ('values',state.v,v)):
+        held = tuple(old.shape)
+        expected = (*new.shape[:2],last,new.shape[3])
+        if held!=expected:
+            raise ValueError(f'the state holds {name} of shape {held}: expected {expected}, which '
+                             f'is the same batch, heads, width, and the {last} positions that a '
+                             f'window of {window} reaches back')
+
 # %% ../../nbs/10_attention/04_local.ipynb #db42ae1f
 def check_local(q, k, v, window, bias, mask, causal, include_self, state):
     "Refuse what does not fit together, and return the distances of the window"
@@ -230,15 +243,9 @@ def check_local(q, k, v, window, bias, mask, causal, include_self, state):
     if bias is not None and tuple(bias.shape)!=numbers:
         raise ValueError(f'bias has shape {tuple(bias.shape)}: expected {numbers}, a number for '
                          f'every head and for each distance from {first} to {last}')
-    if state is None: return first,last
-    if not causal: raise ValueError('a state needs causal=True')
-    for name,old,new in (('keys',state.k,k), ('values',state.v,v)):
-        held = tuple(old.shape)
-        expected = (*new.shape[:2],last,new.shape[3])
-        if held!=expected:
-            raise ValueError(f'the state holds {name} of shape {held}: expected {expected}, which '
-                             f'is the same batch, heads, width, and the {last} positions that a '
-                             f'window of {window} reaches back')
+    check_bias(bias, q, numbers)
+    if state is not None and not causal: raise ValueError('a state needs causal=True')
+    check_past(state, k, v, window, last)
     return first,last
 
 # %% ../../nbs/10_attention/04_local.ipynb #6c966960

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['bucket_factors', 'draw_rotations', 'hash_buckets', 'band_pairs', 'SortedRounds', 'as_sorted', 'sort_positions',
            'sort_rounds', 'LSHState', 'lsh_step', 'attend_table', 'take_table', 'forget_unreachable', 'bucket_tiles',
-           'attend_context', 'lsh_attention', 'attend_self', 'attend_densely', 'read_hashed', 'default_buckets',
-           'extend_lsh', 'follow_lsh', 'check_lsh', 'check_rotations', 'buckets_for', 'LSHAttention']
+           'attend_context', 'lsh_attention', 'attend_self', 'attend_densely', 'hash_again', 'read_hashed',
+           'default_buckets', 'extend_lsh', 'check_held', 'follow_lsh', 'check_lsh', 'check_rotations', 'buckets_for',
+           'LSHAttention']
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #95931fde
 import math
@@ -25,7 +26,7 @@ from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
 from .buckets import (
     attend_places,build_table,enter_positions,reachable)
 from .cache import append_positions,must_copy
-from .layer import real_context,register_attention,sdpa
+from .layer import check_state,real_context,register_attention,sdpa
 from .softmax import SharedQKAttention,unit_keys
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #7592c8db
@@ -702,10 +703,11 @@ def attend_densely(q, k, v, rounds, scale):
     alone = itself & ~seen.any(-1, keepdim=True)
     return sdpa(q, k, v, attn_mask=seen | alone, scale=scale)
 
-def _with_buckets(state, rotations, factors):
-    "The state, its keys hashed now if it has no buckets"
-    if state.buckets is not None: return state
+def hash_again(state, rotations, factors):
+    "The state with buckets by these rotations"
     buckets = discrete_choice(lambda: hash_buckets(state.k, rotations, factors))
+    # what fills up a head stays in no bucket
+    if state.buckets is not None: buckets = buckets.masked_fill(state.buckets[:,:,:1]<0, -1)
     return state._replace(buckets=buckets)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #57b781d3
@@ -718,8 +720,9 @@ def read_hashed(
     scale:float, # Factor of q·k
 )->Tensor: # (b, h, n, dv)
     "Hash queries, and attend to the keys of a context in their buckets"
+    check_held(state, q)
     state = cast_state(state, q.dtype)
-    state = _with_buckets(state, rotations, factors)
+    if state.buckets is None: state = hash_again(state, rotations, factors)
     buckets = discrete_choice(lambda: hash_buckets(q, rotations, factors))
     B = math.prod(factors)
     return attend_context(q, buckets, state, B, bucket_size, scale)
@@ -746,15 +749,19 @@ def extend_lsh(state, new):
     parts = zip(state, new, (2,2,3,1)) # with the dimension of the positions
     return LSHState(*(append_positions(a, b, dim) for a,b,dim in parts))
 
-def follow_lsh(state, new, rotations, factors):
-    "The state in the type of the new positions, its keys hashed again if it asks for it"
-    state = cast_state(state, new.k.dtype)
+def check_held(state, k):
+    "Refuse the keys of another batch, of other heads or of another width"
     held = tuple(state.k.shape)
-    given = tuple(new.k.shape)
+    given = tuple(k.shape)
     if held[:2]+held[3:]!=given[:2]+given[3:]:
         raise ValueError(f'the state holds keys of shape {held}, the new ones have {given}: batch, '
                          'heads and width must agree')
-    state = _with_buckets(state, rotations, factors)
+
+def follow_lsh(state, new, rotations, factors):
+    "The state in the type of the new positions, its keys hashed if it has no buckets"
+    check_held(state, new.k)
+    state = cast_state(state, new.k.dtype)
+    if state.buckets is None: state = hash_again(state, rotations, factors)
     before = state.buckets.shape[2]
     rounds = new.buckets.shape[2]
     if before!=rounds:
@@ -769,6 +776,7 @@ def check_lsh(causal, window, state, rotations, k):
     if k is not None and (causal or state is not None):
         raise ValueError('keys of a context need causal=False and no state')
     if state is None: return
+    check_state(state, LSHState)
     if not causal or window!='band':
         raise ValueError("a state needs causal=True and window='band': with chunks, later tokens "
                          "move the windows of earlier ones")
@@ -866,9 +874,10 @@ def draw(self:LSHAttention, **kwargs)->Tensor:
 @patch
 def attend(self:LSHAttention, qk, v, state, mask):
     "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
-    # hashed with rotations that are gone
-    if self.training and state is not None: state = state._replace(buckets=None)
     rotations = self.current_rotations(qk)
+    if self.training and state is not None: # hashed with rotations that are gone
+        check_held(state, qk)
+        state = hash_again(cast_state(state, qk.dtype), rotations, self.n_buckets)
     options = dict(bucket_size=self.bucket_size, n_buckets=self.n_buckets, window=self.window)
     out,state = lsh_attention(qk, v, causal=self.causal, mask=mask, scale=self.scale,
                               rotations=rotations, state=state, **options)
@@ -902,7 +911,7 @@ def prepare(self:LSHAttention, context, mask=None):
 def read(self:LSHAttention, q, state):
     "Attend to keys of the context that share a bucket"
     rotations = self.current_rotations(q)
-    if self.training: state = state._replace(buckets=None)
+    if self.training: state = state._replace(buckets=None) # hashed with rotations that are gone
     scale = self.scale
     if scale is None: scale = self.d_head**-.5
     return read_hashed(q, state, rotations, self.n_buckets, self.bucket_size, scale)

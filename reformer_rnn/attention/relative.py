@@ -333,6 +333,7 @@ class LagWeights(nn.Module):
         m:int, # Number of keys
     )->Tensor: # (heads, n, m), zero on the diagonal and where the key is later
         "The matrices themselves"
+        if not m: return self.weight.new_zeros(len(self.weight), 0, 0)
         past = self.weight[:,:m-1].flip(1)
         unseen = m-1-past.shape[1]
         return toeplitz(F.pad(past, (unseen,n)), n)

@@ -78,7 +78,7 @@ def _type_of(*numbers): # `(dtype, device)`
 # `(decay, theta)`, each a tensor () or (h,)
 def _check_numbers(decay, theta, dtype, device, h=None):
     "Refuse decays and angles that are none, or not as many as there are heads"
-    if decay is None: decay = 0.
+    if decay is None: raise ValueError('decay=None: expected numbers from -1 to 1')
     if theta is None: theta = 0.
     decay = torch.as_tensor(decay, dtype=dtype, device=device)
     theta = torch.as_tensor(theta, dtype=dtype, device=device)

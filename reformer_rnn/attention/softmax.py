@@ -15,10 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..core import cast_state,check_mask,check_qkv,hide_padding
+from ..core import cast_state,check_bias,check_mask,check_qkv,hide_padding
 from .cache import append_positions
 from .layer import (
-    AttentionLayer,QKVAttention,real_context,register_attention,sdpa)
+    AttentionLayer,QKVAttention,check_state,real_context,register_attention,sdpa)
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #839e8f90
 class KVState(NamedTuple):
@@ -40,6 +40,7 @@ def extend_state(
     mask:Tensor=None, # Key mask of the new positions, (b, n)
 )->KVState: # The old positions followed by the new ones; the old state is left as it was
     "Append keys, values and their mask to a state"
+    check_state(state, KVState)
     b,n = k.shape[0],k.shape[2]
     if mask is not None and tuple(mask.shape)!=(b,n):
         raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask {(b,n)} of the '
@@ -94,6 +95,7 @@ def softmax_attention(
         k = state.k
         v = state.v
     elif state is not None: raise ValueError('a state needs causal=True')
+    check_bias(bias, q, (*q.shape[:3],k.shape[2]))
     if causal and q.shape[2]==k.shape[2] and mask is None and bias is None:
         return sdpa(q, k, v, is_causal=True, scale=scale),state
     allowed = allowed_pairs(q, k, causal, mask)
