@@ -61,7 +61,9 @@ class SinusoidalPositions(Movable):
         pairs = torch.arange(0, self.d_model, 2, device=device, dtype=torch.float32)
         return torch.exp(-math.log(10000)*pairs/self.d_model)
 
-    def derived(self): return dict(omega=self.steps('cpu'))
+    def derived(self)->dict: # Name -> buffer
+        "What is computed anew when the module moves or changes its type"
+        return dict(omega=self.steps('cpu'))
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #31e9ad2b
 @patch

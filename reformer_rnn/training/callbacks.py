@@ -443,7 +443,9 @@ class PeakMemory(PerFit):
         if self.on_gpu: torch.cuda.reset_peak_memory_stats(self.dls.device)
 
     @property
-    def on_gpu(self): return self.dls.device.type=='cuda'
+    def on_gpu(self)->bool:
+        "Does the training run on a GPU?"
+        return self.dls.device.type=='cuda'
 
     def look(self):
         "Look now"

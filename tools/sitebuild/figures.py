@@ -4,6 +4,7 @@ import base64, io, re
 from PIL import Image
 
 GREY, INK = '#6b7280', '#1f2328'  # What nbs/_site/matplotlibrc writes and draws in, and what the site shows by day
+HEAVY_PIXELS = 60_000  # Bytes of a PNG
 HEAVY = 40_000  # Characters; an SVG with more of them, of a figure with many points, weighs more than its pixels
 STEP = re.compile(r'([MLQCz])([^MLQCz]*)')  # A letter of a path and its numbers
 # A scale is kept as it is: 1/64, rounded, would make letters larger than the places they have; other numbers are
@@ -12,13 +13,19 @@ NUMBER = re.compile(r'scale\([^)]*\)|(?<=[\s"(,MLQCzHV])-?\d+\.\d{3,}')
 EMBEDDED = re.compile(r'(data:image/svg\+xml;base64,)([\w+/=]+)')
 
 def light_png(picture):
-    "The PNG `picture` (base64) with a palette of 256 colours, a third of its size."
+    "The PNG `picture` (base64) with a palette of 256 colours, a third of its size; of 128 where that is still heavy."
     image = Image.open(io.BytesIO(base64.b64decode(picture)))
     if image.mode == 'P': return picture  # done before
+    light = with_palette(image, 256)
+    if len(light) > HEAVY_PIXELS: light = with_palette(image, 128)
+    return base64.b64encode(light).decode() + '\n'
+
+def with_palette(image, colours):
+    "The bytes of a PNG of an `image` with so many `colours`."
     method = Image.Quantize.FASTOCTREE if image.mode == 'RGBA' else Image.Quantize.MAXCOVERAGE
     file = io.BytesIO()
-    image.quantize(256, method, dither=Image.Dither.NONE).save(file, 'PNG', optimize=True)
-    return base64.b64encode(file.getvalue()).decode() + '\n'
+    image.quantize(colours, method, dither=Image.Dither.NONE).save(file, 'PNG', optimize=True)
+    return file.getvalue()
 
 def light_svg(picture):
     "The SVG `picture` without what no reader sees: its date and origin, and decimals of a hundredth of a point."
