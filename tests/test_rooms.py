@@ -27,7 +27,6 @@ LONG_CELLS = {  # Notebook: what stands first in a longer cell that is one thing
     '10_attention/02_linear': {'_CausalLinear', '_backward', 'linear_attention'},
     '10_attention/03_lsh': {'_attend_backward', 'attend_context', 'lsh_attention', 'LSHAttention'},
     '10_attention/07_rem': {'_mix_chunks'},
-    '10_attention/09_relative': {'RelativeAttention'},
     '10_attention/12_sliding': {'SlidingAttention'},
     '10_attention/18_delta_layers': {'DeltaLayer'},
     '20_blocks/03_reversible': {'_Reversible'},

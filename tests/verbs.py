@@ -76,9 +76,10 @@ LEARNERS = {
     'pairs': partial(exam, StatesDL, 'pairs'), 'drawn': drawn, 'replication': replication}
 
 # Whose learners do not write, and what they say instead
-NO_TEXT = {'series': 'learn.get_preds', 'replication': 'learn.get_preds'} | {name: 'no vocabulary' for name in LEARNERS if name in (
-    'copy', 'varied copy', 'growing copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'exam', 'pairs',
-    'drawn')}
+NO_TEXT = {name: 'learn.get_preds' for name in ('series', 'replication')} | {
+    name: 'no vocabulary' for name in LEARNERS if name in (
+        'copy', 'varied copy', 'growing copy', 'digits', 'recall', 'parity', 'permutations', 'reassigned', 'exam',
+        'pairs', 'drawn')}
 
 def targets(dl): return [b[-1] for b in dl]
 

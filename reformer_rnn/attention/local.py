@@ -17,7 +17,7 @@ from torch import Tensor
 from ..core import (
     cast_state,check_bias,check_int,check_mask,check_qkv,count_pieces,hide_padding,ordinary_only)
 from .cache import append_positions,last_positions
-from .layer import QKVAttention,check_state,register_attention,sdpa
+from .layer import QKVAttention,check_state_type,register_attention,sdpa
 
 # %% ../../nbs/10_attention/04_local.ipynb #f14eafa1
 def window_distances(
@@ -218,7 +218,7 @@ def cut_tiles(q, k, v, real, size, causal):
 # %% ../../nbs/10_attention/04_local.ipynb #c8e34182
 def check_past(state, k, v, window, last):
     "Refuse a state of another kind, or of other positions than a window reaches back"
-    check_state(state, LocalState)
+    check_state_type(state, LocalState)
     if state is None: return
     for name,old,new in (('keys',state.k,k), ('values',state.v,v)):
         held = tuple(old.shape)

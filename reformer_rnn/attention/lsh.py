@@ -26,7 +26,7 @@ from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
 from .buckets import (
     attend_places,build_table,enter_positions,reachable)
 from .cache import append_positions,must_copy
-from .layer import check_state,real_context,register_attention,sdpa
+from .layer import check_state_type,real_context,register_attention,sdpa
 from .softmax import SharedQKAttention,unit_keys
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #7592c8db
@@ -776,7 +776,7 @@ def check_lsh(causal, window, state, rotations, k):
     if k is not None and (causal or state is not None):
         raise ValueError('keys of a context need causal=False and no state')
     if state is None: return
-    check_state(state, LSHState)
+    check_state_type(state, LSHState)
     if not causal or window!='band':
         raise ValueError("a state needs causal=True and window='band': with chunks, later tokens "
                          "move the windows of earlier ones")

@@ -18,7 +18,7 @@ from torch import Tensor
 from ..core import cast_state,check_bias,check_mask,check_qkv,hide_padding
 from .cache import append_positions
 from .layer import (
-    AttentionLayer,QKVAttention,check_state,real_context,register_attention,sdpa)
+    AttentionLayer,QKVAttention,check_state_type,real_context,register_attention,sdpa)
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #839e8f90
 class KVState(NamedTuple):
@@ -40,7 +40,7 @@ def extend_state(
     mask:Tensor=None, # Key mask of the new positions, (b, n)
 )->KVState: # The old positions followed by the new ones; the old state is left as it was
     "Append keys, values and their mask to a state"
-    check_state(state, KVState)
+    check_state_type(state, KVState)
     b,n = k.shape[0],k.shape[2]
     if mask is not None and tuple(mask.shape)!=(b,n):
         raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask {(b,n)} of the '

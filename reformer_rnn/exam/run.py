@@ -75,16 +75,14 @@ class ExamConfig(LongRun):
         super().check()
         for name in self.task: check_choice('task', name, exam_tasks)
         if not self.task or not self.rates:
-            raise ValueError(f'task={self.task} and rates={self.rates}: expected at least one of '
-                             'each')
+            raise ValueError(f'task={self.task} and rates={self.rates}: expected one of each')
         if self.updates%self.epoch_steps:
-            raise ValueError(f'updates={self.updates}: expected a multiple of epoch_steps='
-                             f'{self.epoch_steps}, after which a run is looked at')
+            raise ValueError(f'updates={self.updates}: expected a multiple of {self.epoch_steps}')
         for rate in self.rates:
             if not 0<rate<inf: raise ValueError(f'rates={self.rates}: expected numbers above 0')
         for name in ('seconds','budget'):
             if not getattr(self, name)>=0:
-                raise ValueError(f'{name}={getattr(self, name)}: expected a number of at least 0')
+                raise ValueError(f'{name}={getattr(self, name)}: expected at least 0')
 
 # %% ../../nbs/80_exam/02_run.ipynb #12f12304
 class StopSolved(Callback):

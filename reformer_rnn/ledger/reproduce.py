@@ -151,7 +151,8 @@ def do_job(
     torch.set_num_threads(job.record.get('environment', {}).get('threads', 1))
     try:
         check_writable((out/job.path).parent)
-        with open(out/'reproduce.log', 'a', encoding='utf-8') as log, redirect_stdout(log), redirect_stderr(log):
+        log = open(out/'reproduce.log', 'a', encoding='utf-8')
+        with log, redirect_stdout(log), redirect_stderr(log):
             job.experiment.run(job_config(job, out))
     except (ValueError,OSError,ImportError,RuntimeError,ArithmeticError,LookupError) as e:
         return f'{type(e).__name__}: {e}'

@@ -45,7 +45,7 @@ def from_runs(
     found.runs = tuple(map(float, runs))
     return found
 
-# %% ../../nbs/60_runs/01_interval.ipynb #68c98bde
+# %% ../../nbs/60_runs/01_interval.ipynb #beb62efe
 SHARE = 0.,1. # Bounds of accuracies and other shares
 
 def over_seeds(
@@ -66,6 +66,7 @@ def over_seeds(
     if half==0 and items: ends = left_open(middle, items, bounds)
     return from_runs(Measured(middle, *within(ends, bounds), n), values)
 
+# %% ../../nbs/60_runs/01_interval.ipynb #68c98bde
 def within(ends, bounds)->tuple:
     "Ends of an interval, no further than a quantity can lie"
     return max(ends[0], bounds[0]),min(ends[1], bounds[1])

@@ -43,7 +43,7 @@ def find_forecaster(
                          'it; run its command again')
     return model
 
-# %% ../../nbs/60_runs/09_predict.ipynb #3f5092f7
+# %% ../../nbs/60_runs/09_predict.ipynb #48bc79bd
 def check_out(
     cfg:PredictConfig, # What to forecast
 ):
@@ -58,6 +58,7 @@ def check_out(
         raise ValueError(f'out={cfg.out}: the picture gets that name; expected one such as '
                          'forecast.csv')
 
+# %% ../../nbs/60_runs/09_predict.ipynb #3f5092f7
 def csv_table(
     name:str, # File, or name of a data set
 ): # `DataFrame`

@@ -186,7 +186,7 @@ def kept_run(
                          'Choose another folder for the results, or leave resume out to replace it')
     return {name: value for name,value in record.items() if name!='file'}
 
-# %% ../../nbs/60_runs/04_train.ipynb #bcd44154
+# %% ../../nbs/60_runs/04_train.ipynb #6f4518fe
 def own_checkpoints(cfg, attention, seed)->bool:
     "Do the checkpoints of a run have these settings? Damaged ones are nobody's"
     try: saved = [read_checkpoint(path)['facts'] for path in
@@ -196,6 +196,7 @@ def own_checkpoints(cfg, attention, seed)->bool:
     return all(facts.get(f'setting: {name}')==value
                for facts in saved for name,value in own.items())
 
+# %% ../../nbs/60_runs/04_train.ipynb #bcd44154
 def remove_checkpoints(cfg, attention, seed):
     "Remove the states of a run that is finished"
     shutil.rmtree(run_path(cfg, attention, seed, 'checkpoints'), ignore_errors=True)
