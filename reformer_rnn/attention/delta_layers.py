@@ -148,7 +148,7 @@ def parts(self:DeltaLayer, state):
                          'a convolution')
     return state
 
-# %% ../../nbs/10_attention/18_delta_layers.ipynb #5fa87779
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #d28f1124
 def _check_options(name, options):
     "Refuse what only `delta_product` can choose"
     fixed = sorted({'n_steps','gated'} & options.keys())
@@ -169,6 +169,7 @@ class DeltaAttention(DeltaLayer):
         _check_options('delta', kwargs)
         super().__init__(d_model, n_heads, **kwargs)
 
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #5fa87779
 @register_attention('gated_delta')
 class GatedDeltaAttention(DeltaLayer):
     "The delta rule with a decay and a gate, as in gated DeltaNet (Yang et al. 2025)"

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['RECALL_NOISE', 'RECALL_VALUES', 'RECALL_KEY', 'RECALL_QUERY', 'PAIR_KEYS', 'PAIR_WRITES', 'PAIR_QUESTIONS',
-           'PAIR_SYMBOLS', 'recall_batch', 'pairs_batch', 'RecallDL']
+           'PAIR_SYMBOLS', 'recall_batch', 'pairs_batch', 'RecallDL', 'generated_dls']
 
 # %% ../../nbs/40_data/09_recall.ipynb #54e37ec5
 from fastcore.basics import patch
@@ -13,6 +13,7 @@ import torch
 
 from ..core import check_int
 from .copy import GeneratedDL,IGNORE
+from .loaders import Loaders
 
 # %% ../../nbs/40_data/09_recall.ipynb #d3876f26
 RECALL_NOISE = 8 # Number of noise symbols, 0 to 7
@@ -103,6 +104,17 @@ def size(self:RecallDL,
     return self.lengths[min(self.epoch, len(self.lengths)-1)]
 
 # %% ../../nbs/40_data/09_recall.ipynb #b2272462
+def generated_dls(
+    kind:type, # `RecallDL`, or a subclass
+    lengths:tuple, # Tokens of a sequence, epoch by epoch; validation has the last
+    n_train:int, # Sequences per epoch, fresh every time
+    n_valid:int, # Validation sequences, always the same
+    **options, # Of the loader: `bs`, `seed`, `device`, ...
+)->Loaders:
+    "Loaders of training and validation"
+    return Loaders(kind(range(n_train), lengths, **options),
+                   kind(range(n_valid), lengths[-1:], fixed=True, **options))
+
 @patch
 def draw(self:RecallDL,
     n_items:int, # How many sequences

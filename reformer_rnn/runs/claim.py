@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
            'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
-           'mean_of', 'difference', 'training_bits', 'pooled', 'named', 'check_definition', 'check_settings',
+           'mean_of', 'difference', 'bits_in_training', 'pooled', 'named', 'check_definition', 'check_settings',
            'check_alike', 'check_pairs', 'same_fact', 'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict',
            'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row',
            'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing',
@@ -100,7 +100,7 @@ def difference(
     return measure
 
 # %% ../../nbs/60_runs/07_claim.ipynb #91060956
-def training_bits(
+def bits_in_training(
     runs:Runs, # Records
     attention:str, # Name of the model
     share:float=1., # Of the updates, the first ones

@@ -94,7 +94,7 @@ def paired(
     common = sorted(a.keys()&b.keys())
     return over_seeds((a[seed]-b[seed] for seed in common), bounds, items)
 
-# %% ../../nbs/60_runs/01_interval.ipynb #e50689c3
+# %% ../../nbs/60_runs/01_interval.ipynb #9027828f
 class Median(Measured):
     "A median of rounds, with its interval"
 
@@ -107,6 +107,7 @@ def by_order(found)->bool:
     "Is it a median whose interval ends at two of its rounds?"
     return isinstance(found, Median) and found.n>=FEW_ROUNDS
 
+# %% ../../nbs/60_runs/01_interval.ipynb #e50689c3
 def rounds_left_out(
     n:int, # Rounds
 )->int:

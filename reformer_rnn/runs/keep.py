@@ -173,7 +173,7 @@ def stream_text(
         yield whole[len(told):]
         told = whole
 
-# %% ../../nbs/60_runs/08_keep.ipynb #96f9e268
+# %% ../../nbs/60_runs/08_keep.ipynb #9585f62c
 @dataclass
 class GenerateConfig:
     "What to write"
@@ -185,6 +185,7 @@ class GenerateConfig:
     top_k:int = 0 # Draw from this many of the most probable tokens only; 0 for all
     seed:int = 0 # Selects the text
 
+# %% ../../nbs/60_runs/08_keep.ipynb #96f9e268
 def load_named(
     name:str, # As for `GenerateConfig.run`
 )->tuple: # `(model, run)`; the run is None for a folder

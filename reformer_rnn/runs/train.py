@@ -8,7 +8,7 @@ __all__ = ['LongRun', 'check_device', 'run_path', 'run_checkpoint', 'ShowEpochs'
            'under_attention', 'joined']
 
 # %% ../../nbs/60_runs/04_train.ipynb #13fd5999
-import json,shutil,sys,tempfile
+import shutil,sys,tempfile
 from contextlib import contextmanager
 from dataclasses import MISSING,asdict,dataclass,field,fields,replace
 from math import inf
@@ -192,7 +192,7 @@ def own_checkpoints(cfg, attention, seed)->bool:
     try: saved = [read_checkpoint(path)['facts'] for path in
                   list_checkpoints(run_path(cfg, attention, seed, 'checkpoints'))[-1:]]
     except ValueError: return True
-    own = json.loads(json.dumps(same_settings(asdict(cfg))))
+    own = same_settings(asdict(cfg))
     return all(facts.get(f'setting: {name}')==value
                for facts in saved for name,value in own.items())
 

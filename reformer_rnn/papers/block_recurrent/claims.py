@@ -27,7 +27,7 @@ from .speed import PAPER_TIMES
 from .states import PAIRS
 from reformer_rnn.runs.claim import (
     OWN,Claims,above_zero,answers,at_least,at_most,below_zero,between,difference,mean_of,
-    training_bits)
+    bits_in_training)
 from ...runs.interval import SHARE,counted,over_rounds,over_seeds,paired
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #48d08ae2
@@ -100,13 +100,13 @@ def recalled(*names, length='256'):
 
 def learns_later(name, other):
     "Measure: bits an answer in training, where no sequence comes twice, one model minus another"
-    return lambda runs: paired(training_bits(runs, name), training_bits(runs, other))
+    return lambda runs: paired(bits_in_training(runs, name), bits_in_training(runs, other))
 
 def lstm_behind(runs):
     "Bits an answer in training, LSTM gates minus fixed gates, pair by pair"
     found = []
     for update in state_updates:
-        pair = paired(*(training_bits(runs, f'{gate}:{update}') for gate in ('lstm','fixed')))
+        pair = paired(*(bits_in_training(runs, f'{gate}:{update}') for gate in ('lstm','fixed')))
         found += pair.runs if pair else []
     return over_seeds(found)
 

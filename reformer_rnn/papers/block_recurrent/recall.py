@@ -22,7 +22,8 @@ from ...attention.block_recurrent import (
 from ...attention.layer import merge_heads
 from ...attention.sliding import attend_scaled
 from ...data.loaders import Loaders
-from ...data.recall import RECALL_QUERY,RECALL_VALUES,RecallDL,recall_batch
+from ...data.recall import (
+    RECALL_QUERY,RECALL_VALUES,RecallDL,generated_dls,recall_batch)
 from ...models.block_recurrent import BlockRecurrentLM
 from ...models.lm import LM,evaluating
 from ...training.learner import lm_learner
@@ -227,10 +228,9 @@ def recall_learner(
     seed:int=0, # For the sequences
 )->Learner:
     "A `Learner` with held-out sequences of the longest length of the curriculum"
-    args = dict(bs=cfg.bs, seed=seed, device=torch.device(cfg.device))
-    train = RecallDL(range(cfg.epoch_steps*cfg.bs), cfg.lengths, **args)
-    valid = RecallDL(range(cfg.n_valid), cfg.lengths[-1:], fixed=True, **args)
-    return brt_learner(Loaders(train, valid), model, cfg, metrics=MaskedAccuracy())
+    dls = generated_dls(RecallDL, cfg.lengths, cfg.epoch_steps*cfg.bs, cfg.n_valid, bs=cfg.bs,
+                        seed=seed, device=torch.device(cfg.device))
+    return brt_learner(dls, model, cfg, metrics=MaskedAccuracy())
 
 def recall_accuracy(
     model:LM, # A trained model

@@ -14,7 +14,7 @@ from itertools import chain,combinations
 from .cost import cost_ratio
 from .pages import compared
 from ...runs.claim import OWN,Claims,Region,above_zero,at_least,at_most,below_zero
-from ...runs.claim import between,difference,mean_of,training_bits
+from ...runs.claim import between,difference,mean_of,bits_in_training
 from ...runs.interval import counted,paired,share_of
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6a331380
@@ -49,7 +49,7 @@ def starts_slower(
 ): # Function of records
     "Measure: bits of training in the first quarter of it, a memory minus adapters without"
     def measure(runs):
-        return paired(*(training_bits(runs, name, 1/4) for name in (memory,'lora')))
+        return paired(*(bits_in_training(runs, name, 1/4) for name in (memory,'lora')))
     return measure
 
 def right_more_often(*folders):

@@ -17,8 +17,7 @@ from fastai.learner import Learner
 from fastai.losses import CrossEntropyLossFlat
 
 from ...core import seed_everything
-from ...data.loaders import Loaders
-from ...data.recall import RecallDL
+from ...data.recall import RecallDL,generated_dls
 from ...models.encoder_decoder import EncoderDecoder
 from ...training.callbacks import StopOnNonFinite,Throughput
 from ...training.metrics import MaskedAccuracy
@@ -84,10 +83,8 @@ def replication_learner(
     seed:int=0, # For the sequences
 )->Learner:
     "A `Learner` with Adam and a constant rate"
-    def loader(n, **options):
-        return CopyPairsDL(range(n), (cfg.length,), vocab_sz=cfg.vocab_sz, bs=cfg.bs, seed=seed,
-                           device=torch.device(cfg.device), **options)
-    dls = Loaders(loader(cfg.epoch_steps*cfg.bs), loader(cfg.n_valid, fixed=True))
+    dls = generated_dls(CopyPairsDL, (cfg.length,), cfg.epoch_steps*cfg.bs, cfg.n_valid, bs=cfg.bs,
+                        seed=seed, vocab_sz=cfg.vocab_sz, device=torch.device(cfg.device))
     cbs = [StopOnNonFinite(), Throughput(), StepSchedule(cfg.lr, drop_at=1)]
     return Learner(dls, model, loss_func=CrossEntropyLossFlat(), metrics=MaskedAccuracy(),
                    cbs=cbs, opt_func=torch_adam)

@@ -18,7 +18,8 @@ from torch import Tensor
 from fastai.learner import Learner
 
 from ...core import seed_everything
-from ...data.loaders import IGNORE,Loaders
+from ...data.loaders import IGNORE
+from ...data.recall import generated_dls
 from ...data.state_tracking import (
     N_KEYS,N_VALUES,N_WRITES,ParityDL,PermutationsDL,ReassignedDL)
 from ...models.lm import LM,evaluating
@@ -69,10 +70,9 @@ def state_tracking_dl(
     length:int, # Tokens of a sequence
     n_items:int, # Sequences
     seed:int, # Selects them
-    fixed:bool=True, # The same at every pass?
 ): # A loader
-    "Sequences of the task"
-    return TASKS[cfg.task](range(n_items), (length,), bs=cfg.bs, seed=seed, fixed=fixed,
+    "Sequences of the task, the same at every pass"
+    return TASKS[cfg.task](range(n_items), (length,), bs=cfg.bs, seed=seed, fixed=True,
                            device=torch.device(cfg.device))
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #53614ac8
@@ -82,9 +82,9 @@ def state_tracking_learner(
     seed:int=0, # For the sequences
 )->Learner:
     "A `Learner` with Adam"
-    train = state_tracking_dl(cfg, cfg.length, cfg.epoch_steps*cfg.bs, seed, fixed=False)
-    valid = state_tracking_dl(cfg, cfg.length, cfg.n_valid, seed)
-    return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), opt_func=torch_adam)
+    dls = generated_dls(TASKS[cfg.task], (cfg.length,), cfg.epoch_steps*cfg.bs, cfg.n_valid,
+                        bs=cfg.bs, seed=seed, device=torch.device(cfg.device))
+    return lm_learner(dls, model, metrics=MaskedAccuracy(), opt_func=torch_adam)
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #b716f328
 @torch.no_grad()

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from ...runs.claim import (
-    OWN,Claims,above_zero,at_least,at_most,below_zero,between,difference,training_bits)
+    OWN,Claims,above_zero,at_least,at_most,below_zero,between,difference,bits_in_training)
 from ...runs.interval import Measured,counted,over_seeds,paired,share_of
 from ...runs.measure import ratio,rows_ratio
 from .cost import cost_seconds
@@ -56,7 +56,7 @@ def order_matters(runs, usual):
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #95f45afe
 def learns_sooner(far, near):
     "Bits of training in the first quarter of the updates, with near matrices minus without any"
-    return paired(training_bits(near, 'rsa-xl', 1/4), training_bits(far, 'xl', 1/4))
+    return paired(bits_in_training(near, 'rsa-xl', 1/4), bits_in_training(far, 'xl', 1/4))
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #9355655e
 def held_out(runs, name):
