@@ -429,8 +429,9 @@ def read_json(
     try: found = json.loads(path.read_bytes().decode('utf-8'))
     except FileNotFoundError: raise FileNotFoundError(f'there is no file {path}') from None
     except OSError as e: raise ValueError(f'{path} cannot be read ({e.strerror})') from e
-    except UnicodeDecodeError as e: raise ValueError(f'{path} is not UTF-8: byte {e.start:,} is '
-                                                     f'0x{e.object[e.start]:02x}') from None
+    except UnicodeDecodeError as e:
+        byte = f'0x{e.object[e.start]:02x}'
+        raise ValueError(f'{path} is not UTF-8: byte {e.start:,} is {byte}') from None
     except RecursionError: raise ValueError(f'{path} is nested too deeply to be read') from None
     except ValueError as e: raise ValueError(f'{path} is not JSON: {e}') from None
     if not isinstance(found, dict):

@@ -101,6 +101,16 @@ def test_lines_of_notebooks(name):
     wide = [line for lines in code for line in lines if len(line) > WIDEST and not FREE.search(line)]
     assert not wide, '\n'.join([f'{len(wide)} lines over {WIDEST} columns:', *wide])
 
+# A line may end neither between the variables of a loop nor in the parameters of a lambda
+TORN = re.compile(r'\b(?:for (?!.*\bin\b)[\w ,()]*|lambda [\w =,*]*),$')
+
+@pytest.mark.parametrize('name', NOTEBOOKS)
+def test_lines_end_where_a_thought_ends(name):
+    cells = json.loads((ROOT/name).read_text())['cells']
+    code = [''.join(c['source']).split('\n') for c in cells if c['cell_type'] == 'code']
+    torn = [line for lines in code for line in lines if TORN.search(line) and not line.lstrip().startswith('#')]
+    assert not torn, '\n'.join(torn)
+
 def documented(tree):
     "Lines of parameters and of fields, each on a line of its own because its documentation stands beside it."
     for node in ast.walk(tree):

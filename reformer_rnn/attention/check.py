@@ -155,9 +155,10 @@ def _check_causal_function(subject):
                 z = torch.cat([x[:,:t+1],change(x[:,t+1:])], 1)
                 found = _moved(subject, module, z, y, t)
                 if found is None: continue
-                raise Failed(f'output {found[0]} moves by {found[1]:.2g} when inputs from {t+1} '
-                             f'on are {how}', **_example(subject, x, output=found[0], changed=t+1,
-                                                        difference=found[1]))
+                output,moved = found
+                raise Failed(f'output {output} moves by {moved:.2g} when inputs from {t+1} on are '
+                             f'{how}', **_example(subject, x, output=output, changed=t+1,
+                                                  difference=moved))
     return f'up to {n} positions, {len(_CHANGES)} changes'
 
 def _moved(subject, module, z, y, t):
@@ -426,8 +427,8 @@ def _check_gradients(subject):
                                f'{wrong[1]:.4g}', **_example(subject, x))
     unused = [name for (name,_),g in zip(leaves.items(), found) if g is None]
     if 'x' in unused: raise Failed('the output does not depend on x', **_example(subject, x))
-    return f'of x and {len(leaves)-1} parameters' + (f'; none for {", ".join(unused)}'
-                                                    if unused else '')
+    without = f'; none for {", ".join(unused)}' if unused else ''
+    return f'of x and {len(leaves)-1} parameters{without}'
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #f7a1c527
 def _mismatch(subject, module, leaf, g, loss):

@@ -36,8 +36,8 @@ class _ChunkedLoss(torch.autograd.Function):
             # the mean over a slice does not overflow
             if needed[1]: dw = dw + n*(low.T @ (part/n)).to(dz.dtype)
             if needed[2]: dc = dc + dz.sum(0)
-        ctx.save_for_backward(*(o if need else None for o,
-                                need in zip((torch.cat(dx) if dx else None,dw,dc), needed)))
+        found = torch.cat(dx) if dx else None,dw,dc
+        ctx.save_for_backward(*(o if need else None for o,need in zip(found, needed)))
         ctx.dtypes = [o if o is None else o.dtype for o in (x,weight,bias)]
         return total
 
@@ -46,8 +46,9 @@ class _ChunkedLoss(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise RuntimeError('the loss in slices has no second derivative: use it without '
                                'create_graph=True')
-        return *(None if o is None else (o.to(g.dtype)*g).to(dtype) for o,
-                 dtype in zip(ctx.saved_tensors, ctx.dtypes)),None,None,None
+        gradients = (None if o is None else (o.to(g.dtype)*g).to(dtype)
+                     for o,dtype in zip(ctx.saved_tensors, ctx.dtypes))
+        return *gradients,None,None,None
 
 # %% ../../nbs/20_blocks/04_loss.ipynb #931bcaf2
 def chunked_cross_entropy(

@@ -79,8 +79,8 @@ def stand_ins(
     """Put leaves of their own in the places of parameters inside a `with` block, and give the list
     of them"""
     leaves = {p: p.detach().requires_grad_() for p in params}
-    places = [(o._parameters,k,p) for o in module.modules() for k,
-              p in o._parameters.items() if p in leaves]
+    places = [(o._parameters,k,p) for o in module.modules()
+              for k,p in o._parameters.items() if p in leaves]
     for table,k,p in places: table[k] = leaves[p]
     try: yield list(leaves.values())
     finally:
@@ -102,9 +102,9 @@ def pull_back(
     for part,g in zip(x.chunk(step.chunks, 1), g.chunk(step.chunks, 1)):
         part = part.detach().requires_grad_()
         with torch.enable_grad(),autocast(): y,_ = step.f(part, state, **kwargs)
-        d,*grads = torch.autograd.grad(y, [part,*leaves], g.to(y.dtype),
-                                       allow_unused=True) if y.requires_grad else [None]*(1
-                                               +len(leaves))
+        d,*grads = [None]*(1+len(leaves))
+        if y.requires_grad:
+            d,*grads = torch.autograd.grad(y, [part,*leaves], g.to(y.dtype), allow_unused=True)
         added.append(y.detach()); dx.append(torch.zeros_like(part) if d is None else d)
         sums = [add_gradients(*o) for o in zip(sums, grads)]
     return torch.cat(added, 1),torch.cat(dx, 1),sums
@@ -128,8 +128,8 @@ class ReversibleRun:
         dtype:torch.dtype, # In which the blocks compute
         kwargs:dict, # Arguments of the steps
     ):
-        self.steps = [(step,None if i else state,i==0) for block,state in zip(stack, states) for i,
-                      step in enumerate(block.steps)]
+        self.steps = [(step,None if i else state,i==0) for block,state in zip(stack, states)
+                      for i,step in enumerate(block.steps)]
         self.stack = stack
         self.dtype = dtype
         self.kwargs = kwargs
@@ -154,11 +154,11 @@ def snapshot(self:ReversibleRun):
     "What must not change before the backward pass"
     given = []
     tensors = chain(self.stack.parameters(), self.stack.buffers())
-    map_state(given.append, [o for o in self.kwargs.values()
-                             if isinstance(o, Tensor)]+[state for _,state,
-                                                              _ in self.steps])
-    return [(o,o.training) for o in self.stack.modules()],[(id(o),o._version)
-                                                           for o in chain(tensors, given)]
+    arguments = [o for o in self.kwargs.values() if isinstance(o, Tensor)]
+    map_state(given.append, arguments+[state for _,state,_ in self.steps])
+    modes = [(o,o.training) for o in self.stack.modules()]
+    versions = [(id(o),o._version) for o in chain(tensors, given)]
+    return modes,versions
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #2d95c416
 class _Reversible(torch.autograd.Function):

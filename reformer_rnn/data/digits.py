@@ -46,8 +46,8 @@ def tile_images(
     _,h,w = images.shape
     padded = F.pad(images.float(), (0,1,0,1), value=math.nan)
     padded = torch.cat([padded, torch.full((rows*ncols-len(images),h+1,w+1), math.nan)])
-    return padded.view(rows, ncols, h+1, w+1).transpose(1,2).reshape(rows*(h+1),
-                                                                     ncols*(w+1))[:-1,:-1]
+    tiles = padded.view(rows, ncols, h+1, w+1).transpose(1, 2)
+    return tiles.reshape(rows*(h+1), ncols*(w+1))[:-1,:-1]
 
 # %% ../../nbs/40_data/04_digits.ipynb #151cb9eb
 def show_digits(

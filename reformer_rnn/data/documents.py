@@ -35,10 +35,9 @@ class Document:
         self.path = source if isinstance(source, Path) else None
         if isinstance(source, str):
             try: source = source.encode()
-            except UnicodeEncodeError as e: raise ValueError(f'{name} cannot be written as UTF-8: '
-                                                             f'character {e.start:,} is '
-                                                             f'{source[e.start]!r}, half of a '
-                                                             'pair') from None
+            except UnicodeEncodeError as e:
+                raise ValueError(f'{name} cannot be written as UTF-8: character {e.start:,} is '
+                                 f'{source[e.start]!r}, half of a pair') from None
         if not isinstance(source, (bytes,bytearray,Path)):
             raise ValueError(f'{name}: expected a text, bytes or a Path, not '
                              f'{type(source).__name__}')
@@ -355,13 +354,13 @@ def _source_files(folder, suffix, exclude):
 
 def _package(name, paths, root, invalid):
     "One document of many files; None if nothing is left"
-    parts = {o.relative_to(root).as_posix(): _utf8(o.read_bytes(), o.relative_to(root).as_posix(),
-                                                   invalid) for o in paths}
-    skipped = [k for k,v in parts.items() if v is None]
-    used = [v for v in parts.values() if v]
-    return Document(name, b'\n'.join(used),
-                    {'files': len(used)} | ({'skipped': skipped} if skipped
-                                            else {})) if used else None
+    places = {o.relative_to(root).as_posix(): o for o in paths}
+    parts = {place: _utf8(o.read_bytes(), place, invalid) for place,o in places.items()}
+    skipped = [place for place,part in parts.items() if part is None]
+    used = [part for part in parts.values() if part]
+    if not used: return None
+    metadata = dict(files=len(used)) | (dict(skipped=skipped) if skipped else {})
+    return Document(name, b'\n'.join(used), metadata)
 
 # %% ../../nbs/40_data/07_documents.ipynb #fd5a05fa
 def read_packages(

@@ -6,7 +6,7 @@
 __all__ = ['MQAR_SYMBOLS', 'MQAR_POWER', 'COPIED', 'BLANK', 'MARK', 'INDUCTION_SYMBOLS', 'PLACES', 'A5_SIZE', 'PERIOD', 'NOTES',
            'WRONG', 'exam_tasks', 'mqar_batch', 'draw_distinct', 'selective_copy_batch', 'induction_batch',
            'counting_batch', 'a5_products', 'is_even', 'a5_batch', 'period_batch', 'text_parts', 'text_batch',
-           'ExamTask', 'ExamDL']
+           'ExamTask', 'ExamDL', 'exam_dls']
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #2db584bb
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ..core import check_choice,check_int
-from .loaders import IGNORE
+from .loaders import IGNORE,Loaders
 from .recall import RECALL_QUERY,RECALL_VALUES,RecallDL,recall_batch
 from .state_tracking import (
     N_KEYS,N_VALUES,N_WRITES,parity_batch,permutations_batch,reassigned_batch,running_products)
@@ -298,3 +298,20 @@ class ExamDL(RecallDL):
         n_items = n_items*task.length(max(self.lengths))//task.length(length)
         more = dict(held_out=self.fixed) if task.held_out else {}
         return task.draw(n_items, length, generator, **more)
+
+# %% ../../nbs/40_data/11_exam_tasks.ipynb #37e5cd85
+def exam_dls(
+    kind:type, # `ExamDL`, or a subclass
+    name:str, # Key of its `tasks`
+    tokens:int, # Of a batch
+    epochs:int, # Of the training
+    epoch_steps:int, # Batches of an epoch
+    n_valid:int, # Held-out sequences
+    **options, # `seed` and `device`
+)->Loaders:
+    "Loaders of training and validation"
+    task = kind.tasks[name]
+    bs = max(1, tokens//task.length(task.learned_at))
+    train = kind(range(epoch_steps*bs), name, ramp=epochs//2, bs=bs, **options)
+    valid = kind(range(n_valid), name, (task.learned_at,), fixed=True, bs=bs, **options)
+    return Loaders(train, valid)

@@ -40,8 +40,8 @@ class Windows:
         name:str='the series', # For messages
     ):
         check_int('seq_len', seq_len); check_int('horizon', horizon)
-        label_len = seq_len//2 if label_len is None else check_int('label_len', label_len, 0,
-                                                                   seq_len)
+        if label_len is None: label_len = seq_len//2
+        check_int('label_len', label_len, 0, seq_len)
         self.seq_len = seq_len
         self.horizon = horizon
         self.label_len = label_len
@@ -92,8 +92,8 @@ def batch(self:Windows,
     marks = self._marks[i]
     start = self.seq_len-self.label_len
     x,y = frames.split((self.seq_len,self.horizon), 1)
-    return x,marks[:,:self.seq_len],torch.cat([x[:,start:], torch.zeros_like(y)],
-                                              1),marks[:,start:],y
+    begun = torch.cat([x[:,start:], torch.zeros_like(y)], 1)
+    return x,marks[:,:self.seq_len],begun,marks[:,start:],y
 
 # %% ../../nbs/40_data/06_forecast.ipynb #fab97993
 @patch
@@ -144,8 +144,8 @@ class WindowBatch(ShownBatch):
         column=None, # Name of the column; None for the last
     )->plt.Figure:
         "Draw a column of each window, by the number of the row"
-        k = -1 if column is None else self.columns.index(check_choice('column', column,
-                                                                      self.columns))
+        if column is None: column = self.columns[-1]
+        k = self.columns.index(check_choice('column', column, self.columns))
         n = min(max_n, len(self.past))
         fig,axs = plt.subplots(-(-n//3), min(n, 3), figsize=(8,1.8*-(-n//3)), squeeze=False,
                                sharex=True, layout='constrained')
@@ -323,8 +323,8 @@ def forecast_floors(
     period:int=None, # Rows of a season; None for those of a day
 )->dict: # Name -> `ForecastErrors` of the test windows
     "Measure the errors of forecasts that need no training"
-    return {name: evaluate_forecast(f, parts.test) for name,
-            f in baselines(parts.train, period).items()}
+    return {name: evaluate_forecast(f, parts.test)
+            for name,f in baselines(parts.train, period).items()}
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c4fb73e1
 def date_axis(
@@ -344,8 +344,8 @@ def show_window(
     ax:plt.Axes=None, # Where to draw; None for a new figure
 )->plt.Axes:
     "Draw one window in units of the series"
-    k = 0 if column is None else windows.columns.index(check_choice('column', column,
-                                                                    windows.columns))
+    if column is None: column = windows.columns[0]
+    k = windows.columns.index(check_choice('column', column, windows.columns))
     *xs,y = (x[None] for x in windows[i])
     i %= len(windows)
     scale = lambda o: windows.scaler.inverse(o[0].detach().cpu())[:,k]

@@ -162,10 +162,10 @@ def frame_series(
     if dates not in frame:
         raise ValueError(f'{name} has no column {dates!r} for the dates; its columns are: '
                          f'{", ".join(map(str, frame.columns))}')
-    columns = [columns] if isinstance(columns,
-                                      str) else list(frame.columns.drop(dates) if columns is None
-                                                     else columns)
-    for column in columns: check_choice('column', column, list(frame.columns.drop(dates)))
+    known = list(frame.columns.drop(dates))
+    if columns is None: columns = known
+    columns = [columns] if isinstance(columns, str) else list(columns)
+    for column in columns: check_choice('column', column, known)
     if not columns or len(set(columns))<len(columns):
         raise ValueError(f'columns={columns}: expected at least one, and none twice')
     if len(frame)==0: raise ValueError(f'{name} has no rows')

@@ -57,9 +57,8 @@ def find_file(path):
     folder = os.environ.get('REFORMER_RNN_DATA')
     known = str(path) in CORPORA
     # an absolute path is the same in every folder
-    places = list(dict.fromkeys([Path(path)] + [Path(o)/path
-                                                for o in (folder, known and _fastai_folder())
-                                                if o]))
+    folders = [o for o in (folder,known and _fastai_folder()) if o]
+    places = list(dict.fromkeys([Path(path),*(Path(o)/path for o in folders)]))
     for p in places:
         if p.is_file(): return p
     hint = ('' if folder or Path(path).is_absolute()
@@ -241,6 +240,6 @@ def text_dls(
                              f'allows 0 to {vocab_sz-1}: encode the text first, or use '
                              'vocab_sz=256')
     device = default_device() if device is None else torch.device(device)
-    dls = [ByteDL([text], lens=[len(text)], vocab_sz=vocab_sz, bs=rows, seq_len=seq_len) for text,
-           rows in ((train,bs), (valid,val_bs))]
+    dls = [ByteDL([text], lens=[len(text)], vocab_sz=vocab_sz, bs=rows, seq_len=seq_len)
+           for text,rows in ((train,bs), (valid,val_bs))]
     return Loaders(*dls, device=device)

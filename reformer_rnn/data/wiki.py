@@ -102,8 +102,8 @@ _RULES = [(name, re.compile(pattern), by) for name,pattern,by in (
 _RECORD = re.compile(rb'[^>]*>|[^>]+\Z')
 _TAG = re.compile(rb'<.*>')
 _ENTITIES = ((b'&amp;',b'&'), (b'&lt;',b'<'), (b'&gt;',b'>'))
-_DIGITS = [(b'%d' % i, b' %s ' % word) for i,
-           word in enumerate(b'zero one two three four five six seven eight nine'.split())]
+_DIGITS = [(b'%d' % i, b' %s ' % word)
+           for i,word in enumerate(b'zero one two three four five six seven eight nine'.split())]
 _SMALL = bytes(c if chr(c) in 'abcdefghijklmnopqrstuvwxyz' else 32
                for c in bytes(range(256)).lower())
 
@@ -192,9 +192,9 @@ def text_name(
     raw = _as_bytes(data)
     alike = ''
     for name,corpus in CORPORA.items():
-        if len(raw)==corpus.n_bytes and hashlib.md5(raw,
-                                                    usedforsecurity=False).hexdigest()==corpus.md5:
-            return f'{name} (whole)'
+        if len(raw)!=corpus.n_bytes: continue
+        digest = hashlib.md5(raw, usedforsecurity=False).hexdigest()
+        if digest==corpus.md5: return f'{name} (whole)'
     for name,(unit,start) in _beginnings().items():
         if not (10_000<=len(raw)<CORPORA[name].n_bytes and raw[:len(start)]==start[:len(raw)]):
             continue

@@ -13,6 +13,7 @@ import time
 from dataclasses import asdict,dataclass,replace
 from functools import partial
 from math import inf
+from operator import attrgetter
 
 import torch
 from fastai.callback.core import Callback,CancelFitException
@@ -21,8 +22,8 @@ from fastai.optimizer import Adam
 from torch import Tensor,nn
 
 from ..core import check_choice,check_writable,first_line,seed_everything,state_nbytes
-from ..data.exam_tasks import ExamDL,exam_tasks
-from ..data.loaders import IGNORE,Loaders
+from ..data.exam_tasks import ExamDL,exam_dls,exam_tasks
+from ..data.loaders import IGNORE
 from .candidates import all_candidates,exam_model,find_candidate
 from ..models.lm import evaluating
 from ..runs.experiment import Experiment
@@ -128,11 +129,10 @@ def exam_dl(
     n_items:int, # Sequences
     seed:int, # Selects them
     bs:int, # Sequences per batch
-    **kwargs, # `ramp` and `fixed` of `ExamDL`
 )->ExamDL:
-    "Sequences of the task"
-    return ExamDL(range(n_items), cfg.task[0], sizes, bs=bs, seed=seed,
-                  device=torch.device(cfg.device), **(dict(fixed=True) | kwargs))
+    "Sequences of the task that no training sees, always the same"
+    return ExamDL(range(n_items), cfg.task[0], sizes, bs=bs, seed=seed, fixed=True,
+                  device=torch.device(cfg.device))
 
 # %% ../../nbs/80_exam/02_run.ipynb #d2ec2e41
 def exam_learner(
@@ -141,15 +141,12 @@ def exam_learner(
     seed:int=0, # For the sequences
 )->Learner:
     "A `Learner` that looks at held-out sequences of the largest size of training"
-    bs = max(1, cfg.tokens//cfg.only.length(cfg.only.learned_at))
-    train = exam_dl(cfg, cfg.only.train, cfg.epoch_steps*bs, seed, bs, fixed=False,
-                    ramp=cfg.epochs//2)
-    valid = exam_dl(cfg, (cfg.only.learned_at,), cfg.n_valid, seed, bs)
+    dls = exam_dls(ExamDL, cfg.task[0], cfg.tokens, cfg.epochs, cfg.epoch_steps, cfg.n_valid,
+                   seed=seed, device=torch.device(cfg.device))
     cbs = [StopSolved(cfg.seconds)]
     if hasattr(model, 'answers'): cbs.append(ShowAnswers())
     adam = partial(Adam, sqr_mom=.99, eps=1e-8, wd=.01)
-    return lm_learner(Loaders(train, valid), model, metrics=MaskedAccuracy(), cbs=cbs,
-                      opt_func=adam)
+    return lm_learner(dls, model, metrics=MaskedAccuracy(), cbs=cbs, opt_func=adam)
 
 # %% ../../nbs/80_exam/02_run.ipynb #84217fdd
 PIECE = 256 # Tokens that are read at once in long tests
@@ -328,7 +325,7 @@ def cell_runs(
 # %% ../../nbs/80_exam/02_run.ipynb #4dc42510
 def run_exam(
     cfg:ExamConfig, # Settings
-)->Runs: # All records
+)->Runs: # All records; `left_out` says what could not be examined
     "Train every candidate on every task, as far as the budget reaches"
     cfg.check()
     for name in cfg.attention: find_candidate(name)
@@ -346,9 +343,12 @@ def run_exam(
             print(f'\n{refused[-1]}', flush=True)
     if refused: print('\nCould not be examined:', *refused, sep='\n')
     print(f'\nRuns: {cfg.results}')
-    return Runs(found)
+    runs = Runs(found)
+    runs.left_out = refused
+    return runs
 
+# %% ../../nbs/80_exam/02_run.ipynb #4dc42512
 exam_experiment = Experiment(
     'exam', ExamConfig, run_exam,
     'examine layers: recall, copying, counting, groups, periods and text', headline=('accuracy',),
-    per_data=exam_folder)
+    per_data=exam_folder, failures=attrgetter('left_out'))

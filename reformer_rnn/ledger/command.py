@@ -81,8 +81,9 @@ def main(
     args = experiment_parser(name).parse_args(argv[1:])
     found = find_experiment(name)
     try:
-        with in_its_processes(read_options(args, found.settings)) as cfg: found.run(cfg)
+        with in_its_processes(read_options(args, found.settings)) as cfg: outcome = found.run(cfg)
         sys.stdout.flush()
+        if found.failures and found.failures(outcome): sys.exit(1) # it has said what
     except KeyboardInterrupt as e: # Ctrl-C, or `Stopped` by a signal after saving
         print(f'reformer_rnn {name}: {e or "interrupted"}', file=sys.stderr)
         sys.exit(getattr(e, 'code', 130))

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['Job', 'reproduce_experiment', 'expected_minutes', 'all_jobs', 'job_config', 'is_done', 'expected', 'alike',
-           'deviations', 'ReproduceConfig', 'chosen_jobs', 'do_job', 'report_job', 'work_off', 'run_reproduce']
+           'deviations', 'ReproduceConfig', 'chosen_jobs', 'do_job', 'report_job', 'work_off', 'run_reproduce',
+           'not_reproduced']
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #66e9ae33
 import json,random,time
@@ -225,6 +226,12 @@ def run_reproduce(
     return outcome
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #02d11390
+def not_reproduced(
+    outcome:dict, # As `run_reproduce` returns it
+)->list: # Paths
+    "Records that did not come out as they are stored"
+    return [path for path,result in outcome.items() if result is not True]
+
 reproduce_experiment = Experiment(
     'reproduce', ReproduceConfig, run_reproduce,
-    'run stored results again, within a budget of time, and compare')
+    'run stored results again, within a budget of time, and compare', failures=not_reproduced)

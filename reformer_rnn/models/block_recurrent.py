@@ -241,8 +241,8 @@ def restart(self:BlockRecurrentLM,
     "The state in which some rows of the batch have seen nothing"
     if state is None: return None
     check_rows(rows, len(state.position))
-    layers = tuple(block.attention.restart(o, rows) for block,
-                   o in zip(self.blocks, self.blocks.block_states(state.layers)))
+    layers = tuple(block.attention.restart(o, rows)
+                   for block,o in zip(self.blocks, self.blocks.block_states(state.layers)))
     return state._replace(position=state.position.masked_fill(rows, 0), layers=layers)
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #df44e416

@@ -165,9 +165,9 @@ def load_gpt2(
         if config.model_type!='gpt2':
             raise ValueError(f'its family is {config.model_type}, and only gpt2 is supported')
         with nullcontext() if not local else _no_bars(): # a download is worth a bar
-            model,info = tf.GPT2LMHeadModel.from_pretrained(place, config=config,
-                                                            local_files_only=local, dtype=dtype,
-                                                            output_loading_info=True)
+            model,info = tf.GPT2LMHeadModel.from_pretrained(
+                place, config=config, local_files_only=local, dtype=dtype,
+                output_loading_info=True)
     if info['missing_keys']:
         raise ValueError(f'{name} cannot be loaded: it has no weights for '
                          f'{", ".join(sorted(info["missing_keys"])[:4])}')

@@ -264,8 +264,10 @@ def after_out(self:GatedRecurrence, ctx, i, out):
     s = (x.new_zeros(x.shape[0], self.write[j].out_features) if ctx.state is None
          else ctx.state.memory[:,j])
     s = self.states(j, x, s)
-    ctx.new[j] = s[:,-1] if ctx.lengths is None else s[torch.arange(len(s), device=s.device),
-                                                       (ctx.lengths-1).clamp(min=0)]
+    if ctx.lengths is None: ctx.new[j] = s[:,-1]
+    else:
+        rows = torch.arange(len(s), device=s.device)
+        ctx.new[j] = s[rows,(ctx.lengths-1).clamp(min=0)]
     return out + self.read[j](s*F.silu(self.gate[j](x))).to(out.dtype)
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #3d343fad
@@ -375,8 +377,8 @@ def keys_values(self:PooledMemory, block, e):
 def after_qkv(self:PooledMemory, ctx, i, x, qkv):
     "Keep the queries"
     if ctx.kv:
-        ctx.kept[i] = qkv[...,:self.shape.d_model].unflatten(-1,
-                                                             (self.shape.n_heads,-1)).transpose(1,2)
+        q = qkv[...,:self.shape.d_model]
+        ctx.kept[i] = q.unflatten(-1, (self.shape.n_heads,-1)).transpose(1, 2)
     return qkv
 
 @patch

@@ -37,8 +37,8 @@ class ReformerLM(LM):
             raise ValueError(f"pattern={pattern!r}: expected a tuple of attention names, such as "
                              "('local','lsh')")
         pairs = [(o,{}) if isinstance(o, str) else o for o in pattern]
-        at = {i: (name,dict(d_head=d_head) | own.get(name, {}) | more) for i,
-              (name,more) in zip(range(check_int('n_layers', n_layers)), cycle(pairs))}
+        at = {i: (name,dict(d_head=d_head) | own.get(name, {}) | more)
+              for i,(name,more) in zip(range(check_int('n_layers', n_layers)), cycle(pairs))}
         super().__init__(vocab_sz, d_model, n_layers, n_heads, at=at, max_len=max_len,
                          positions=positions,
                          reversible=reversible, ff_chunks=ff_chunks, **kwargs)

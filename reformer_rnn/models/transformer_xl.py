@@ -101,7 +101,7 @@ def memory(self:TransformerXL,
 def xl_enwik8(
     **changes, # Arguments of `TransformerXL` that are to be others
 )->dict: # Arguments of `TransformerXL`
-    """The model of 12 blocks for enwik8 (Dai et al. 2019); for evaluation,
+    """The model of 12 blocks for enwik8 (Dai et al. 2019); it is evaluated with
     `memory(**xl_enwik8_memory)` and segments of 80"""
     return dict(vocab_sz=204, d_model=512, n_layers=12, n_heads=8, d_head=64, d_ff=2048,
                 mem_len=512, dropout=.1) | changes

@@ -129,12 +129,12 @@ def peer_call(
                          max_position_embeddings=2*n, attn_implementation='sdpa')
     model = LlamaForCausalLM(config).eval()
     room = n+cfg.tokens*(cfg.rounds+2)
-    dynamic = 'dynamic' in name
-    cache = DynamicCache(config=config) if dynamic else StaticCache(config=config,
-                                                                    max_cache_len=room)
-    ids = torch.zeros(1, 1, dtype=torch.long)
-    with torch.inference_mode(): model(torch.zeros(1, n, dtype=torch.long), past_key_values=cache,
-                                       use_cache=True, logits_to_keep=1)
+    if 'dynamic' in name: cache = DynamicCache(config=config)
+    else: cache = StaticCache(config=config, max_cache_len=room)
+    text = torch.zeros(1, n, dtype=torch.long)
+    ids = text[:,:1]
+    with torch.inference_mode():
+        model(text, past_key_values=cache, use_cache=True, logits_to_keep=1)
     def call():
         with torch.inference_mode():
             for _ in range(cfg.tokens): model(ids, past_key_values=cache, use_cache=True)
@@ -270,8 +270,8 @@ def decoding_table(
         compiled = pd.DataFrame(run['compiled']).set_index('name')['median']
         parts['compiled'] = 1e3*compiled.to_frame('batch 1')
     table = pd.concat(parts, axis=1).reindex(list(dict.fromkeys(tokens['name'])))
-    return table.map('{:.2f}'.format).replace('nan', '').rename_axis(index=None,
-                                                                     columns=('ms per token',None))
+    written = table.map('{:.2f}'.format).replace('nan', '')
+    return written.rename_axis(index=None, columns=('ms per token',None))
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #cd7fd271
 decoding_experiment = Measuring(

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
            'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
-           'mean_of', 'difference', 'bits_in_training', 'pooled', 'named', 'check_definition', 'check_settings',
+           'mean_of', 'difference', 'bits_in_training', 'pooled', 'run_name', 'check_definition', 'check_settings',
            'check_alike', 'check_pairs', 'same_fact', 'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict',
            'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row',
            'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing',
@@ -122,7 +122,7 @@ def pooled(
 # %% ../../nbs/60_runs/07_claim.ipynb #c3fb9309
 older_names = dict(states_by_document='states') # What is measured now -> what it was before
 
-def named(run)->str:
+def run_name(run)->str:
     "A record in an error"
     return run.get('file') or f'{run.get("attention", "a record")}, seed {run.get("seed")}'
 
@@ -138,7 +138,7 @@ def check_definition(
     old = older_names.get(room)
     for run in runs:
         if old in run and room not in run:
-            raise ValueError(f'{named(run)} holds `{old}`, the older definition of `{room}`: '
+            raise ValueError(f'{run_name(run)} holds `{old}`, the older definition of `{room}`: '
                              'make this run again')
 
 # %% ../../nbs/60_runs/07_claim.ipynb #d25ce1f9
@@ -150,7 +150,7 @@ def check_settings(
     ours,theirs = (same_settings(record.get('config', {})) for record in (run,other))
     for name in ours.keys()&theirs.keys():
         if ours[name]==theirs[name]: continue
-        raise ValueError(f'{named(run)} has {name}={ours[name]!r} and {named(other)} has '
+        raise ValueError(f'{run_name(run)} has {name}={ours[name]!r} and {run_name(other)} has '
                          f'{theirs[name]!r}: expected the same settings')
 
 def check_alike(
@@ -191,7 +191,7 @@ def check_data(
             first = next(o for o in runs if fact!='data' or o.get('seed')==run.get('seed'))
             if not (fact in run and fact in first): continue
             if same_fact(run[fact], first[fact]): continue
-            raise ValueError(f'{named(run)} and {named(first)} read different data: `{fact}` '
+            raise ValueError(f'{run_name(run)} and {run_name(first)} read different data: `{fact}` '
                              f'is {str(run[fact])[:60]} and {str(first[fact])[:60]}')
 
 # %% ../../nbs/60_runs/07_claim.ipynb #e08e2187

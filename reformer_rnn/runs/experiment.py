@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['KINDS', 'Declared', 'deciding_nothing', 'added_later', 'renamed', 'Experiment', 'Settings', 'print_tables',
            'declarations', 'declared', 'check_new', 'commands', 'find_experiment', 'add_options', 'unnamed',
-           'also_called', 'option_name', 'read_options', 'todays_names', 'same_settings', 'changed_settings',
-           'as_option', 'models_and_seeds', 'where_to', 'command_lines']
+           'also_called', 'option_name', 'read_options', 'todays_names', 'all_settings', 'same_settings',
+           'changed_settings', 'as_option', 'models_and_seeds', 'where_to', 'command_lines']
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #79ffde9b
 import argparse,ast,json
@@ -40,6 +40,8 @@ class Experiment:
     # Of models of texts: `(settings, model, attention, bytes or None) -> (bits per byte, bytes)`,
     # of a text, or of what the run held out
     evaluate:object = None
+    # Of what was returned -> lines on what could not be done; with any, the command ends with 1
+    failures:object = None
 
     def run(self, cfg):
         "Do it with these settings"
@@ -193,16 +195,27 @@ deciding_nothing = {'attention','seeds','results','resume','track','device',
                     'checkpoint_every','checkpoint_steps','save_model'}
 # Settings that older records lack, and what they were
 added_later = dict(bf16=False, accumulate=1, recompute=False, compile='', clip=0.)
-renamed = dict(repeats='rounds') # Settings that older records call otherwise
+# Settings that older records call otherwise; a class may have its own
+renamed = dict(repeats='rounds')
 
 def todays_names(
     config:dict, # Settings in a record
     settings:type, # Dataclass of the settings, as it is today
 )->dict: # The same under the names of today
     "Rename settings that had another name when a record was made"
-    known = {f.name for f in fields(settings)}
-    def todays(name): return name if name in known else renamed.get(name, name)
-    return {todays(name): value for name,value in config.items()}
+    names = getattr(settings, 'renamed', renamed)
+    gone = set(names)-{f.name for f in fields(settings)}
+    if gone.isdisjoint(config): return dict(config)
+    return {names.get(name, name): value for name,value in config.items()}
+
+def all_settings(
+    config:dict, # Settings in a record
+    settings:type, # Dataclass of the settings, as it is today
+)->dict: # Every setting of today, as JSON holds it
+    "Fill in what a record does not say, because it was made before there was such a setting"
+    defaults = {f.name: f.default for f in fields(settings) if f.default is not MISSING}
+    added = {name: value for name,value in added_later.items() if name in defaults}
+    return json.loads(json.dumps(defaults | added | todays_names(config, settings)))
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #b0cbdffa
 def same_settings(

@@ -4,13 +4,15 @@
 
 # %% auto #0
 __all__ = ['Seconds', 'quartile_distance', 'synchronize', 'in_turns', 'timed', 'timed_lengths', 'both_passes', 'ratio', 'typical',
-           'row_of', 'rows_ratio', 'in_process', 'peak_bytes', 'peak_rows', 'Measurement', 'quiet_machine', 'Measuring']
+           'row_of', 'rows_ratio', 'in_process', 'peak_bytes', 'peak_rows', 'Measurement', 'quiet_machine', 'Measuring',
+           'installed']
 
 # %% ../../nbs/60_runs/06_measure.ipynb #636083b8
 import os,time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict,dataclass
+from importlib.metadata import PackageNotFoundError,version
 from multiprocessing import get_all_start_methods,get_context
 from statistics import median
 
@@ -257,3 +259,13 @@ class Measuring(Experiment):
         print(f'Stored in {path}')
         if self.report: print_tables(self.report(record))
         return record
+
+# %% ../../nbs/60_runs/06_measure.ipynb #59bb4025
+def installed(
+    distribution:str, # Its name for pip
+): # `(settings) -> version`; None where it is not installed
+    "Part of a measurement: which version of another library is measured"
+    def measure(cfg):
+        try: return version(distribution)
+        except PackageNotFoundError: return None
+    return measure

@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['not_groups', 'results_experiment', 'number', 'headline', 'bounds_of', 'flat', 'full_name', 'read_record',
            'record_files', 'Runs', 'as_text', 'shown', 'made_on', 'curve', 'dashed', 'legend_below', 'ResultsConfig',
-           'filtered', 'differing', 'compare', 'compared', 'printable', 'listed', 'save_curves', 'run_results']
+           'filtered', 'differing', 'compare', 'compared', 'printable', 'listed', 'save_curves', 'with_all_settings',
+           'without_copies', 'run_results']
 
 # %% ../../nbs/60_runs/05_read.ipynb #89299d66
 import json
@@ -18,6 +19,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from ..core import stored_path
+from .experiment import Experiment,all_settings,find_experiment
 from .interval import SHARE,Measured,over_seeds,paired
 from .record import save_figure
 
@@ -426,6 +428,29 @@ def save_curves(runs, metric, by, path):
     ax.legend(fontsize=8)
     save_figure(ax.figure, path)
 
+# %% ../../nbs/60_runs/05_read.ipynb #5e1c7a32
+def with_all_settings(
+    run:dict, # A record
+)->dict: # The same with every setting of today; as it is, if its experiment is not known
+    "Fill in the settings that a record does not say"
+    try: settings = find_experiment(run.get('experiment')).settings
+    except (ValueError,ImportError): return run
+    return run | dict(config=all_settings(run['config'], settings))
+
+def without_copies(
+    runs:Runs, # Some runs
+)->Runs: # What is left out is named in its `left_out`
+    "Leave out records that lie in a second place as well"
+    first = {}
+    copies = []
+    for run in runs:
+        content = json.dumps({name: value for name,value in run.items() if name!='file'})
+        known = first.setdefault(content, run)
+        if known is not run: copies.append(f'{run["file"]} is a copy of {known["file"]}')
+    found = Runs(first.values(), runs.command)
+    found.left_out = runs.left_out+copies
+    return found
+
 # %% ../../nbs/60_runs/05_read.ipynb #b7dff79d
 def run_results(
     cfg:ResultsConfig, # What to look at
@@ -434,12 +459,12 @@ def run_results(
     if not Path(cfg.folder).is_dir():
         raise FileNotFoundError(f'there is no folder {cfg.folder}: run an experiment first, or '
                                 'name another folder')
-    found = Runs(cfg.folder, damaged=True)
+    found = without_copies(Runs(cfg.folder, damaged=True))
     problems = [f'left out: {why}' for why in found.left_out]
     if not found:
         raise FileNotFoundError('\n'.join([f'no record of a run in {cfg.folder}: run an '
                                            'experiment first, or name another folder', *problems]))
-    runs = filtered(found, cfg.filter)
+    runs = filtered(Runs(map(with_all_settings, found)), cfg.filter)
     metric = full_name(cfg.metric, runs.fields)
     by = [full_name(name, runs.fields) for name in cfg.by] or differing(runs)
     table = compare(runs, metric, by)
@@ -453,7 +478,5 @@ def run_results(
     return table
 
 # %% ../../nbs/60_runs/05_read.ipynb #371b7c41
-from .experiment import Experiment
-
 results_experiment = Experiment('results', ResultsConfig, run_results,
                                 'list, filter, compare and draw stored runs')

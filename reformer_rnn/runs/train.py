@@ -10,7 +10,7 @@ __all__ = ['LongRun', 'check_device', 'run_path', 'run_checkpoint', 'ShowEpochs'
 # %% ../../nbs/60_runs/04_train.ipynb #13fd5999
 import shutil,sys,tempfile
 from contextlib import contextmanager
-from dataclasses import MISSING,asdict,dataclass,field,fields,replace
+from dataclasses import asdict,dataclass,field,replace
 from math import inf
 from pathlib import Path
 
@@ -28,7 +28,8 @@ from ..training.processes import (
     Processes,from_first,process_group,process_rank,quiet_others,several_processes,sum_all)
 from ..training.scale import Scale
 from ..training.weights_biases import wandb_callbacks,wandb_id
-from .experiment import Experiment,Settings,print_tables,same_settings
+from .experiment import (
+    Experiment,Settings,all_settings,print_tables,same_settings)
 from .keep import describe_model,keep_model
 from .read import Runs,read_record
 from .record import RunRecord,environment,save_figure
@@ -174,8 +175,7 @@ def kept_run(
     if record is None:
         raise ValueError(f'{path} is no record of a run: move it, or choose another folder for '
                          'the results')
-    defaults = {f.name: f.default for f in fields(cfg) if f.default is not MISSING}
-    old = same_settings(defaults | record['config'])
+    old = same_settings(all_settings(record['config'], type(cfg)))
     new = same_settings(asdict(cfg))
     other = [f'{name} is {old.get(name)!r} there and {new.get(name)!r} here'
              for name in sorted(old|new) if old.get(name)!=new.get(name)]

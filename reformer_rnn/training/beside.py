@@ -71,14 +71,14 @@ def _open_run(folder, mode, run_id, reason=None, **options):
     for name in ('WANDB_MODE','WANDB_SERVICE'): os.environ.pop(name, None)
     _leave_home(folder)
     import wandb
-    options |= dict(dir=folder, settings=wandb.Settings(console='off', silent=True,
-                                                        init_timeout=15))
+    settings = wandb.Settings(console='off', silent=True, init_timeout=15)
+    options |= dict(dir=folder, settings=settings)
     if mode=='online': reason = why_offline()
     if mode=='online' and not reason:
         resume = 'allow' if run_id else None
         try: return wandb.init(**options, id=run_id, mode='online', resume=resume),None
-        except Exception as e: reason,run_id = ('the run could not be started there '
-                                                f'({_first_line(e)})',new_id())
+        except Exception as e: reason = f'the run could not be started there ({_first_line(e)})'
+        run_id = new_id()
     return wandb.init(**options, id=run_id, mode='offline'),reason
 
 def _first_line(e):

@@ -372,8 +372,8 @@ def before_train(self:ChunkedLoss):
     "Bypass the output layer, and let the loss function apply it"
     self.output_layer.forward = lambda x: x
     self.stack.callback(delattr, self.output_layer, 'forward')
-    self.stack.enter_context(contextmanager(replacing_yield)(self.learn, 'loss_func',
-                                                             self.sliced_loss))
+    replaced = contextmanager(replacing_yield)
+    self.stack.enter_context(replaced(self.learn, 'loss_func', self.sliced_loss))
 
 @patch
 def after_train(self:ChunkedLoss):

@@ -121,8 +121,8 @@ def _optimizer_state(opt):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #cc01f3fe
 def _set_optimizer_state(opt, saved):
     for (p,*_),state in zip(opt.all_params(), saved['state']):
-        opt.state[p] = {k: v.to(p.device) if isinstance(v, Tensor) else v for k,
-                        v in state.items()}
+        opt.state[p] = {k: v.to(p.device) if isinstance(v, Tensor) else v
+                        for k,v in state.items()}
     if isinstance(opt, Lookahead): _set_slow_weights(opt, **saved)
     if isinstance(_inner(opt), OptimWrapper): _inner(opt).opt.load_state_dict(saved['wrapped'])
     else:
@@ -159,8 +159,8 @@ def _callback_states(learn):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #663e38ec
 def _visible(cb):
     "What can be seen of a callback that does not say what it remembers"
-    return {k: v if isinstance(v, (int,float,str)) else len(v) for k,
-            v in vars(cb).items() if k!='learn' and isinstance(v, (int,float,str,list,dict))}
+    return {k: v if isinstance(v, (int,float,str)) else len(v)
+            for k,v in vars(cb).items() if k!='learn' and isinstance(v, (int,float,str,list,dict))}
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #5ca62a58
 def _update(sha, o):
@@ -473,12 +473,10 @@ def _after_step(self:Checkpoint, iteration):
     "Save if it is time to, and leave if that was asked for"
     learn = self.learn
     passed = time.perf_counter()-self.saved_at
-    # the clock of the first process
-    due = not process_rank() and self.every_seconds and passed>=max(self.every_seconds,
-                                                                      50*self.cost)
-    if self._agree(bool(due or (self.every_steps and iteration and learn.train_iter%self.every_steps
-                                ==0))):
-        self._save(learn.epoch, iteration)
+    due = self.every_seconds and passed>=max(self.every_seconds, 50*self.cost)
+    due = due and not process_rank() # the clock of the first process
+    if self.every_steps and iteration: due = due or learn.train_iter%self.every_steps==0
+    if self._agree(bool(due)): self._save(learn.epoch, iteration)
     if self.agreed: self._leave()
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #2ccec661

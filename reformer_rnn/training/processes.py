@@ -198,8 +198,8 @@ def _deal(self:Processes, dl):
         for batch in original(samples):
             share = rows(len(batch[0]))
             yield tuple(x[share] for x in batch)
-    changes = dict(create_batches=own_items if plain else own_part, to_detach=lambda b, cpu=True,
-                   gather=True: to_detach(b, cpu, False))
+    def not_gathered(b, cpu=True, gather=True): return to_detach(b, cpu, False)
+    changes = dict(create_batches=own_items if plain else own_part, to_detach=not_gathered)
     for name,f in changes.items(): setattr(dl, name, f); self.stack.callback(delattr, dl, name)
 
 # %% ../../nbs/50_training/09_processes.ipynb #10b422ca

@@ -186,10 +186,10 @@ def read_manifest(
     "Read and check the manifest of a checkpoint, or raise `ValueError`"
     file = Path(path)/'manifest.json'
     try: manifest = json.loads(file.read_bytes())
-    except OSError as e: raise ValueError(f'{path}: there is no readable manifest.json '
-                                          f'({e.strerror})') from e
-    except (ValueError,RecursionError) as e: raise ValueError(f'{path}: manifest.json is damaged '
-                                                              f'({e})') from e
+    except OSError as e:
+        raise ValueError(f'{path}: there is no readable manifest.json ({e.strerror})') from e
+    except (ValueError,RecursionError) as e:
+        raise ValueError(f'{path}: manifest.json is damaged ({e})') from e
     if not isinstance(manifest, dict) or manifest.get('kind')!=KIND:
         raise ValueError(f'{path}: manifest.json does not come from this library')
     if manifest.get('format')!=FORMAT:
@@ -220,8 +220,8 @@ def read_checkpoint(
     if file_checksum(file)!=manifest['tensors']['sha256']:
         raise ValueError(f'{path}: tensors.pt was changed or damaged, its checksum is wrong')
     try: return unpack(manifest['content'], torch.load(file, map_location='cpu', weights_only=True))
-    except UnpicklingError as e: raise ValueError(f'{path}: tensors.pt holds more than tensors, '
-                                                  'and is not read') from e
+    except UnpicklingError as e:
+        raise ValueError(f'{path}: tensors.pt holds more than tensors, and is not read') from e
     except ValueError as e: raise ValueError(f'{path}: {e}') from e
     # it was forged, with the right checksums
     except (LookupError,TypeError,AttributeError,RuntimeError,EOFError) as e:

@@ -237,8 +237,8 @@ def wandb_id(
     try:
         if resume and path.exists(): return path.read_text().strip() or new
         path.write_text(new)
-    except (OSError,ValueError) as e: warnings.warn(f'{path}: the id of the run cannot be kept '
-                                                    f'there ({e})')
+    except (OSError,ValueError) as e:
+        warnings.warn(f'{path}: the id of the run cannot be kept there ({e})')
     return new
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #915bfd18

@@ -4,7 +4,7 @@ import base64, io, re
 from PIL import Image
 
 GREY, INK = '#6b7280', '#1f2328'  # What nbs/_site/matplotlibrc writes and draws in, and what the site shows by day
-HEAVY_PIXELS = 60_000  # Bytes of a PNG
+HEAVY_PIXELS = 25_000  # Bytes of a PNG
 HEAVY = 40_000  # Characters; an SVG with more of them, of a figure with many points, weighs more than its pixels
 STEP = re.compile(r'([MLQCz])([^MLQCz]*)')  # A letter of a path and its numbers
 # A scale is kept as it is: 1/64, rounded, would make letters larger than the places they have; other numbers are

@@ -5,11 +5,10 @@
 # %% auto #0
 __all__ = ['PEER', 'STEPS', 'PAPER_TIMES', 'brt_speed_experiment', 'BRTSpeedConfig', 'peers', 'speed_model', 'training_step',
            'time_steps', 'time_lengths', 'warmed_step', 'time_generation', 'time_writers', 'time_tokens', 'steps_after',
-           'peer_version', 'step_peaks', 'speed_table', 'length_table', 'brt_speed_report']
+           'step_peaks', 'speed_table', 'length_table', 'brt_speed_report']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #28d8a091
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 
 import pandas as pd
@@ -21,7 +20,7 @@ from ...models.block_recurrent import WindowLM,scaled_model,scaled_row,table_1
 from ...models.lm import evaluating
 from ...runs.read import shown
 from ...runs.measure import (
-    Measurement,Measuring,in_turns,peak_rows,ratio,timed,typical)
+    Measurement,Measuring,in_turns,installed,peak_rows,ratio,timed,typical)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #aa0fc08b
 @dataclass
@@ -162,10 +161,6 @@ def steps_after(model, n):
     return call
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #64bbb8ff
-def peer_version(cfg)->str: # None where it is not installed
-    "Which other implementation is measured"
-    return version(PEER.replace('_', '-')) if peers() else None
-
 def step_peaks(
     cfg:BRTSpeedConfig, # Settings
 )->list: # One dict per row
@@ -215,7 +210,7 @@ def brt_speed_report(record):
 
 brt_speed_experiment = Measuring(
     'brt_speed', BRTSpeedConfig,
-    dict(peer=peer_version, steps=time_steps, lengths=time_lengths, tokens=time_tokens,
-         generation=time_writers, memory=step_peaks),
+    dict(peer=installed(PEER.replace('_', '-')), steps=time_steps, lengths=time_lengths,
+         tokens=time_tokens, generation=time_writers, memory=step_peaks),
     'measure block-recurrent models, beside another implementation where it is installed',
     report=brt_speed_report)

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain,combinations
 
 from .cost import cost_ratio
-from .pages import compared
+from .pages import page_by_page
 from ...runs.claim import OWN,Claims,Region,above_zero,at_least,at_most,below_zero
 from ...runs.claim import between,difference,mean_of,bits_in_training
 from ...runs.interval import counted,paired,share_of
@@ -25,7 +25,7 @@ def pages_differ(
     other_how:str='carried', # How the other is
 ): # Function of records
     "Measure: bits per byte of one model minus another, page by page"
-    return lambda runs: compared(runs, (model,how), (other,other_how))
+    return lambda runs: page_by_page(runs, (model,how), (other,other_how))
 
 def takes_longer(
     model:str, # Name of a model

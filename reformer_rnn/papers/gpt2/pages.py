@@ -8,7 +8,7 @@ __all__ = ['gpt2_base_experiment', 'GPT2Name', 'CARRIED', 'OVERLAPS', 'HEADING',
            'base_dls', 'base_learner', 'BaseRun', 'base_run', 'base_settings', 'base_record', 'stored_base',
            'gpt2_base', 'run_gpt2_base', 'GPT2Config', 'parse_gpt2', 'matched_size', 'n_added', 'gpt2_model', 'ways',
            'mean_by', 'page_losses', 'bits', 'paired_bootstrap', 'read_pages', 'fit_gpt2', 'untrained', 'train_gpt2',
-           'compared', 'control_of', 'gpt2_table', 'plot_gpt2', 'check_gpt2']
+           'page_by_page', 'control_of', 'gpt2_table', 'plot_gpt2', 'check_gpt2']
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #4e4e4f2d
 import hashlib,re,shutil
@@ -500,7 +500,7 @@ def train_gpt2(cfg:GPT2Config, name:str, seed:int)->dict:
     return record | dict(tests=tests, new_parameters=n_added(model))
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #0b016e67
-def compared(
+def page_by_page(
     runs, # Records
     a:tuple, # Name of a model, and how it was tested
     b:tuple, # The same of another
@@ -528,7 +528,7 @@ def gpt2_table(
     def total(own): return shown(over_seeds(bits(run['tests']['carried']) for run in own), '.4f')
     def change(how, other, own):
         ours = own[0]['attention'],how
-        return '' if ours==other(own) else shown(compared(runs, ours, other(own)), '+.4f')
+        return '' if ours==other(own) else shown(page_by_page(runs, ours, other(own)), '+.4f')
     def control(own): return against,'carried'
     def itself(own): return own[0]['attention'],'carried'
     return runs.table({

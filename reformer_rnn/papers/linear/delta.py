@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['delta_speed_experiment', 'DeltaSpeedConfig', 'speed_inputs', 'transformers_delta', 'delta_candidates', 'delta_calls',
-           'time_training', 'saved_bytes', 'time_steps']
+           'time_training', 'saved_bytes', 'repeated', 'time_steps']
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #9859f726
 from dataclasses import dataclass
@@ -107,6 +107,10 @@ def saved_bytes(
     return found
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #1070cd28
+def repeated(token, state):
+    "Some tokens from the same state"
+    for _ in range(50): delta_attention(*token, state=state)
+
 @torch.no_grad()
 def time_steps(cfg):
     "One token from states of every age, in turns; one dict a batch and position"
@@ -117,8 +121,7 @@ def time_steps(cfg):
             before = [x for name,x in speed_inputs(cfg, 1, n).items()
                       if name in ('q','k','v','beta')]
             state = delta_attention(*before)[1].expand(b, -1, -1, -1).contiguous()
-            calls[b,n] = lambda token=token,state=state: [delta_attention(*token, state=state)
-                                                          for _ in range(50)]
+            calls[b,n] = partial(repeated, token, state)
     return [row | dict(steps=50) for row in timed('batch position', calls, cfg.rounds)]
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #fa219f5a

@@ -4,11 +4,10 @@
 
 # %% auto #0
 __all__ = ['allocators', 'linear_speed_experiment', 'LinearSpeedConfig', 'heads_first', 'linear_candidates', 'peer_attention',
-           'step', 'warm_step', 'steps_at', 'time_steps', 'step_peaks', 'peer_version']
+           'step', 'warm_step', 'steps_at', 'time_steps', 'step_peaks']
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #78dab1db
 from dataclasses import dataclass,replace
-from importlib.metadata import version
 from importlib.util import find_spec
 
 import torch
@@ -16,7 +15,7 @@ import torch.nn.functional as F
 
 from ...attention.linear import linear_attention
 from ...runs.measure import (
-    Measurement,Measuring,both_passes,in_process,peak_rows,timed_lengths)
+    Measurement,Measuring,both_passes,in_process,installed,peak_rows,timed_lengths)
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #057d049a
 @dataclass
@@ -104,12 +103,8 @@ def step_peaks(
     keys = [(name,n) for n in lengths for name in linear_candidates(cfg, n)]
     return peak_rows('name n', warm_step, cfg, keys, 'peak', 4*cfg.tokens*cfg.n_heads*cfg.d_head)
 
-# %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #dafed5b0
-def peer_version(cfg)->str: # None where it is not installed
-    "Which fast-transformers is measured"
-    return version('pytorch-fast-transformers') if find_spec('fast_transformers') else None
-
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #eec9705c
 linear_speed_experiment = Measuring(
-    'linear_speed', LinearSpeedConfig, dict(peer=peer_version, times=time_steps, memory=step_peaks),
+    'linear_speed', LinearSpeedConfig,
+    dict(peer=installed('pytorch-fast-transformers'), times=time_steps, memory=step_peaks),
     'measure linear attention, beside fast-transformers where it is installed')

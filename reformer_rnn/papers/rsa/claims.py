@@ -20,8 +20,8 @@ from ...runs.claim import (
 from ...runs.interval import Measured,counted,over_seeds,paired,share_of
 from ...runs.measure import ratio,rows_ratio
 from .cost import cost_seconds
-from .forecast_results import (SOURCES,published_change,published_errors,
-                                                      recurrence_changes)
+from .forecast_results import (
+    SOURCES,published_change,published_errors,recurrence_changes)
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #485ec85d
 absolute_changes = difference('rsa-informer', 'informer', 'test.mae')

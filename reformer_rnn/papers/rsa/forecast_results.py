@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['SOURCES', 'published_errors', 'recurrence_changes', 'read_published', 'published_change', 'published_for',
-           'setting_name', 'model_name', 'check_alike', 'load_forecasts', 'forecast_table', 'judge', 'better_baselines',
-           'verdict_table', 'plot_forecasts']
+           'setting_name', 'model_name', 'check_one_setting', 'load_forecasts', 'forecast_table', 'judge',
+           'better_baselines', 'verdict_table', 'plot_forecasts']
 
 # %% ../../../nbs/70_papers/30_rsa/03_forecast_results.ipynb #1f36b0da
 from pathlib import Path
@@ -90,7 +90,7 @@ def model_name(
     return run['attention']+', last value subtracted'*run['config']['subtract_last']
 
 # %% ../../../nbs/70_papers/30_rsa/03_forecast_results.ipynb #442955d8
-def check_alike(
+def check_one_setting(
     runs, # Records
 ):
     "Raise `ValueError` unless all runs have the same setting"
@@ -113,7 +113,7 @@ def load_forecasts(
     "Read stored runs, or raise `ValueError` if those of a setting do not belong together"
     stored = Runs(folder, 'reformer_rnn forecast')
     runs = Runs([run | dict(setting=setting_name(run['config'])) for run in stored], stored.command)
-    for own in runs.by('setting').values(): check_alike(own)
+    for own in runs.by('setting').values(): check_one_setting(own)
     return runs
 
 # %% ../../../nbs/70_papers/30_rsa/03_forecast_results.ipynb #d93c40fd
@@ -121,7 +121,7 @@ def forecast_table(
     runs:list, # Records of runs of one setting, all models and seeds
 )->pd.DataFrame: # One row per model, baseline and published number
     "Errors with 95 % intervals over seeds, beside baselines and published numbers"
-    check_alike(runs)
+    check_one_setting(runs)
     floors = {name: (floor['mse'],floor['mae']) for name,floor in runs[0]['baselines'].items()}
     def beats(mse): return f'{sum(mse<floor for floor,_ in floors.values())} of {len(floors)}'
     def memory(own):
@@ -178,7 +178,7 @@ def plot_forecasts(
     runs:list, # Records of runs of one setting
 )->plt.Figure:
     "Two windows of the test, and the forecasts of the baselines and of one run of each model"
-    check_alike(runs)
+    check_one_setting(runs)
     first = {}
     for run in runs: first.setdefault(model_name(run), run)
     n = len(runs[0]['examples'])
