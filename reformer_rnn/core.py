@@ -77,9 +77,8 @@ def check_qkv(
     of_q,of_k,of_v = q.shape,k.shape,v.shape
     if of_q[:2]!=of_k[:2] or of_k[:3]!=of_v[:3] or of_q[3]!=of_k[3]:
         raise ValueError(f'q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not '
-                         'fit: batch and heads must '
-                         'agree, k and v must have the same number of positions, q and k the same '
-                         'width')
+                         'fit: batch and heads must agree, k and v must have the same number of '
+                         'positions, q and k the same width')
     if not q.dtype==k.dtype==v.dtype:
         raise ValueError(f'q, k and v have different types: {q.dtype}, {k.dtype}, {v.dtype}')
 
@@ -99,8 +98,7 @@ def check_mask(
     if tuple(mask.shape)==(b,m): return mask[:,None,None]
     if key_only:
         raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask of shape '
-                         f'{(b,m)}; '
-                                  'a mask that depends on the query needs softmax attention')
+                         f'{(b,m)}; a mask that depends on the query needs softmax attention')
     if mask.ndim==4 and all(s in (1,t) for s,t in zip(mask.shape, shape)): return mask
     raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask {(b,m)} or four '
                      f'dimensions that broadcast to {tuple(shape)}')

@@ -635,8 +635,8 @@ def _explained(
     x = subject.input(2, 16, torch.float32)
     widths = {p.shape[-1] for p in module.parameters() if p.ndim>1}-{subject.d_model}
     tries = {f'x of width {w}: give d_model={w}': x.new_zeros(2, 16, w) for w in sorted(widths)}
-    tries |= {'token numbers (b, n): it is an embedding, or a model of tokens': x.new_zeros(
-                  2, 16, dtype=torch.long),
+    ids = x.new_zeros(2, 16, dtype=torch.long)
+    tries |= {'token numbers (b, n): it is an embedding, or a model of tokens': ids,
               'channels before positions (b, d, n): adapt it': x.mT,
               'vectors without positions (b, d): it mixes no sequence': x[:,0]}
     for what,given in tries.items():

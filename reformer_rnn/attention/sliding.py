@@ -342,5 +342,5 @@ def check_block_end(state, window):
     r = state.k.shape[2]-window
     if r:
         raise ValueError(f'{r} positions of a block of {window} have been read: a row can begin a '
-                         'new text only where all rows begin a block, '
-                           'so read masked padding up to the end of the block first')
+                         'new text only where all rows begin a block, so read masked padding up to '
+                         'the end of the block first')

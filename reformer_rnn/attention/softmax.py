@@ -51,8 +51,7 @@ def extend_state(
         there,here = old.shape,new.shape
         if there[:2]!=here[:2] or there[3:]!=here[3:]:
             raise ValueError(f'the state holds {name} of shape {tuple(old.shape)}, the new ones '
-                             f'have {tuple(new.shape)}: '
-                             'batch, heads and width must agree')
+                             f'have {tuple(new.shape)}: batch, heads and width must agree')
     if mask is not None or state.mask is not None:
         real = lambda o,m: k.new_ones(b, m, dtype=torch.bool) if o is None else o
         mask = append_positions(real(state.mask, state.length), real(mask, n), 1)
@@ -122,8 +121,7 @@ def allowed_pairs(
     n,m = q.shape[2],k.shape[2]
     if causal and n>m:
         raise ValueError(f'causal attention of {n} queries over {m} keys: the queries are the '
-                         'last of the keys\' '
-                                        'positions, so there must be at least as many keys')
+                         'last of the keys\' positions, so there must be at least as many keys')
     mask = check_mask(mask, (*q.shape[:2],n,m))
     if not causal or n==1: return mask
     past = torch.ones(n, m, dtype=torch.bool, device=q.device).tril(m-n)

@@ -241,7 +241,6 @@ def count_positions(
         places = torch.arange(ids.shape[1], device=ids.device).unsqueeze(0)
     elif mask.dtype!=torch.bool or mask.shape!=ids.shape:
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
-                         'key mask, '
-                         f'torch.bool of shape {tuple(ids.shape)}, True for real tokens')
+                         f'key mask, torch.bool of shape {tuple(ids.shape)}, True for real tokens')
     else: places = (mask.cumsum(1)-1).clamp(min=0)
     return places if start is None else places+start.unsqueeze(1)

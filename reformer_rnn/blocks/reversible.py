@@ -197,8 +197,7 @@ class _Reversible(torch.autograd.Function):
 # %% ../../nbs/20_blocks/03_reversible.ipynb #3b238f75
 _changed = ('the stack was changed between its forward and its backward pass: its mode, its '
             'attention, its parameters or buffers, or the mask or states that it was given, are '
-            'not the same. '
-           'Call backward first, or use a stack with reversible=False')
+            'not the same. Call backward first, or use a stack with reversible=False')
 _twice = ('a reversible stack has no second derivative: use it without create_graph=True, or with '
           'reversible=False')
 

@@ -183,9 +183,8 @@ def check_room(
     room = model.max_positions
     if room is None or length+max(n, 1)-1<=room: return
     raise ValueError(f'a prompt of {length} tokens and {n} new ones: the model has {room} '
-                     'positions (max_len); expected at most '
-                     f'{max(0, room+1-length)} new ones, or a model with sinusoidal positions or '
-                     'none')
+                     f'positions (max_len); expected at most {max(0, room+1-length)} new ones, or '
+                     'a model with sinusoidal positions or none')
 
 def check_stop(
     stop, # A token, several, or None
