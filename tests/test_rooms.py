@@ -32,7 +32,7 @@ LONG_CELLS = {  # Notebook: what stands first in a longer cell that is one thing
     '20_blocks/03_reversible': {'_Reversible'},
     '20_blocks/04_loss': {'_ChunkedLoss'},
     '30_models/09_informer': {'Informer'},
-    '30_models/12_gpt2': {'_find_gpt2', 'fake'},
+    '30_models/12_gpt2': {'_find_gpt2'},
     '30_models/15_foreign': {'gpt2'},
     '50_training/04_learner': {'evaluate_bits'},
     'index': {'table'}}

@@ -60,6 +60,7 @@ def with_room(
     "What `append_positions` returns, before the new positions are written"
     return with_room_for_last(old, n, dim, math.inf)[0]
 
+# %% ../../nbs/10_attention/22_cache.ipynb #b8c16f22
 def with_room_for_last(
     old:Tensor, # What there is
     n:int, # Positions that follow it
@@ -76,6 +77,7 @@ def with_room_for_last(
     give_room(last, Room(buffer, end+n))
     return longer,last
 
+# %% ../../nbs/10_attention/22_cache.ipynb #b8c16f12
 def write_last(
     longer:Tensor, # From `with_room`
     new:Tensor, # What to write into its last positions

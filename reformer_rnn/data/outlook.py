@@ -43,6 +43,7 @@ class Outlook:
     coverage:float=None # Share of the truth that the band did hold, on rows that were kept apart
     seasons:int=1 # Rows of a season
 
+# %% ../../nbs/40_data/13_outlook.ipynb #bb0831b2
 def step_name(
     step, # From `series_step`
 )->str: # Such as 'h', or '2 months' for what is not the first or last day of each

@@ -11,14 +11,14 @@ __all__ = ['Job', 'reproduce_experiment', 'expected_minutes', 'all_jobs', 'job_c
 import json,random,time
 from collections import namedtuple
 from contextlib import redirect_stderr,redirect_stdout
-from dataclasses import dataclass,fields
+from dataclasses import dataclass,fields,replace
 from pathlib import Path
 
 import torch
 
 from ..core import check_int,check_writable
 from ..runs.claim import Results
-from ..runs.experiment import Experiment,find_experiment,same_settings,todays_names
+from ..runs.experiment import Experiment,find_experiment,same_settings,settings_of
 from ..runs.interval import over_seeds
 from ..runs.read import headline,read_record
 from ..runs.train import kept_run
@@ -60,15 +60,12 @@ def job_config(
     "The settings of a record, for a new place"
     folder = (out/job.path).parent
     known = {f.name: f.default for f in fields(job.experiment.settings)}
-    config = todays_names(job.record['config'], job.experiment.settings)
-    stored = {name: tuple(v) if isinstance(v, list) else v for name,v in config.items()}
     new = dict(results=str(folder.parent if job.experiment.per_data else folder), resume=True,
                device='cpu')
     new |= {name: str(folder.parent/Path(known[name]).name) for name in job.experiment.places}
     if 'attention' in job.record:
         new |= dict(attention=(job.record['attention'],), seeds=(job.record['seed'],))
-    chosen = {name: v for name,v in (stored | new).items() if name in known}
-    return job.experiment.settings(**chosen)
+    return replace(settings_of(job.record), **{name: x for name,x in new.items() if name in known})
 
 def is_done(job, out)->bool:
     "Has the new record been made, with these settings?"

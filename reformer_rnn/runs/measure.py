@@ -217,6 +217,7 @@ class Measurement(Settings):
     rounds:int = 5 # Timed calls of each candidate, in turns; the median counts
     threads:int = 1 # Threads of PyTorch; one gives the steadiest numbers
     results:str = 'results' # Folder for the JSON file
+    renamed = dict(repeats='rounds')
 
     def check(self):
         "Refuse lengths that do not divide the tokens of a step as well"

@@ -77,8 +77,9 @@ def _open_run(folder, mode, run_id, reason=None, **options):
     if mode=='online' and not reason:
         resume = 'allow' if run_id else None
         try: return wandb.init(**options, id=run_id, mode='online', resume=resume),None
-        except Exception as e: reason = f'the run could not be started there ({_first_line(e)})'
-        run_id = new_id()
+        except Exception as e:
+            reason = f'the run could not be started there ({_first_line(e)})'
+            run_id = new_id()
     return wandb.init(**options, id=run_id, mode='offline'),reason
 
 def _first_line(e):

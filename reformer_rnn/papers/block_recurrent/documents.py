@@ -94,6 +94,7 @@ def load_documents(
     parts = read_documents(cfg.data)
     return Split(*(docs.disguised(cfg.disguise) for docs in parts))
 
+# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #b35fdab2
 def shortened(
     docs:Documents, # Test documents
     vocab, # As for `DocumentDL`; None for bytes

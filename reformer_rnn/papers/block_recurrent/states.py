@@ -17,7 +17,6 @@ from torch import Tensor
 from fastai.learner import Learner
 
 from ...core import seed_everything
-from ...attention.block_recurrent import state_cells
 from ...data.exam_tasks import ExamDL,ExamTask,exam_dls,exam_tasks
 from ...data.loaders import IGNORE
 from ...data.recall import PAIR_SYMBOLS,RECALL_VALUES,pairs_batch

@@ -32,7 +32,7 @@ class ReformerSpeedConfig(Measurement):
     depth_len:int = 1024 # Length of the sequence for the stacks, batch 1
     rounds:int = 3 # Timed calls of each candidate, in turns; the median counts
     results:str = 'results/reformer' # Folder for the JSON file
-    renamed = dict(rounds='n_hashes', repeats='rounds') # in older records
+    renamed = Measurement.renamed | dict(rounds='n_hashes')
 
 # %% ../../../nbs/70_papers/10_reformer/04_speed.ipynb #df642633
 def reformer_layers(
