@@ -93,8 +93,8 @@ def check_mask(
     if mask is None: return None
     b,h,n,m = shape
     if mask.dtype!=torch.bool:
-        raise ValueError(f'mask has dtype {mask.dtype}: expected torch.bool, True where attending '
-                         'is allowed')
+        raise ValueError(f'mask has dtype {mask.dtype}: '
+                         'expected torch.bool, True where attending is allowed')
     if tuple(mask.shape)==(b,m): return mask[:,None,None]
     if key_only:
         raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask of shape '
@@ -375,8 +375,8 @@ def check_writable(
         with tempfile.TemporaryFile(dir=folder): pass # without a name: a kill leaves nothing
         _remove_left_over(folder)
     except OSError as e:
-        raise ValueError(f'cannot write into the folder {folder} ({e.strerror}): choose another '
-                         'one') from e
+        raise ValueError(f'cannot write into the folder {folder} '
+                         f'({e.strerror}): choose another one') from e
     return folder
 
 # %% ../nbs/00_core.ipynb #f18aa1d4
@@ -508,8 +508,8 @@ def _listed(folder):
     except (OSError,ValueError) as e:
         raise ValueError(f'{folder/MANIFEST} is damaged ({e})') from None
     if isinstance(found, dict) and all(isinstance(o, str) for o in found.values()): return found
-    raise ValueError(f'{folder/MANIFEST} is damaged: expected the checksums of files by their '
-                     'names')
+    raise ValueError(f'{folder/MANIFEST} is damaged: '
+                     'expected the checksums of files by their names')
 
 def _keep_others(old, new):
     "Move what others have put into a folder into the one that replaces it"

@@ -334,8 +334,8 @@ def model_card(
              '```python', 'from reformer_rnn.all import *',
              "model = load_model('this folder')", '```', '', '## Built with', '',
              '| argument | value |', '| --- | --- |', *rows, '',
-             f'Written by [reformer_rnn]({REPOSITORY}) '
-             f'{reformer_rnn.__version__}. The weights are plain numbers; loading runs no code.']
+             f'Written by [reformer_rnn]({REPOSITORY}) {reformer_rnn.__version__}. '
+             'The weights are plain numbers; loading runs no code.']
     return '\n'.join(lines)+'\n'
 
 def write_card(
@@ -367,8 +367,8 @@ def _from_hub(name, **options):
     try: return Path(hub.snapshot_download(name, allow_patterns=wanted, **options))
     except (hub.errors.HfHubHTTPError,hub.errors.HFValidationError,OSError,ValueError) as e:
         why = str(e).strip().splitlines() or [type(e).__name__]
-        raise FileNotFoundError(f'there is no folder {name!r}, and the hub does not give it: '
-                                f'{why[0]}') from e
+        raise FileNotFoundError(f'there is no folder {name!r}, '
+                                f'and the hub does not give it: {why[0]}') from e
 
 # %% ../nbs/04_pretrained.ipynb #a96d718b
 def find_pretrained(
@@ -380,8 +380,8 @@ def find_pretrained(
     text = str(name)
     if text and path.is_dir(): return path
     if text and path.exists():
-        raise ValueError(f'{path} is a file: expected the folder that `save_pretrained` has '
-                         'written')
+        raise ValueError(f'{path} is a file: '
+                         'expected the folder that `save_pretrained` has written')
     shipped = shipped_models()
     if text in shipped: return shipped[text]
     if not text or text.startswith(('.','/','~')) or text.count('/')!=1 or '\\' in text:
@@ -390,8 +390,8 @@ def find_pretrained(
                                 + (f', or one of {", ".join(shipped)}' if shipped else ''))
     try: return _from_hub(text, **options)
     except ImportError as e:
-        raise FileNotFoundError(f'there is no folder {text!r}; as the name of a model on the '
-                                f'hub: {e}') from None
+        raise FileNotFoundError(f'there is no folder {text!r}; '
+                                f'as the name of a model on the hub: {e}') from None
 
 # %% ../nbs/04_pretrained.ipynb #157b7c82
 # What config.json has to say

@@ -156,8 +156,8 @@ def _check_causal_function(subject):
                 found = _moved(subject, module, z, y, t)
                 if found is None: continue
                 output,moved = found
-                raise Failed(f'output {output} moves by {moved:.2g} when inputs from {t+1} on are '
-                             f'{how}', **_example(subject, x, output=output, changed=t+1,
+                raise Failed(f'output {output} moves by {moved:.2g} '
+                             f'when inputs from {t+1} on are {how}', **_example(subject, x, output=output, changed=t+1,
                                                   difference=moved))
     return f'up to {n} positions, {len(_CHANGES)} changes'
 
@@ -188,8 +188,8 @@ def _no_later_gradient(subject, x, y, t, mode):
     later = g[:,t+1:].abs().amax((0,2))
     if later.max()<=subject.tol*g.abs().max(): return
     s = t+1+later.argmax().item()
-    raise Failed(f'output {t} has a gradient of {later.max():.2g} with respect to input {s}, in '
-                 f'{mode}', **_example(subject, x, output=t, input=s))
+    raise Failed(f'output {t} has a gradient of {later.max():.2g} '
+                 f'with respect to input {s}, in {mode}', **_example(subject, x, output=t, input=s))
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #6aff4929
 @layer_check('NaN later', 'does NaN in the last input reach earlier outputs?', judged=False)
@@ -479,8 +479,8 @@ def _fewer_digits(subject):
 def _check_devices(subject):
     module = subject.module().to('meta')
     left = [name for name,o in _own_tensors(module) if not o.is_meta]
-    if left: raise Failed(f'{", ".join(left)} stays behind when the layer is moved: a buffer would '
-                          'follow', tensors=left)
+    if left: raise Failed(f'{", ".join(left)} stays behind when the layer is moved: '
+                          'a buffer would follow', tensors=left)
     x = subject.input(2, subject.sizes[-1])
     looked = _try_meta(subject, module, x.to('meta'))
     here = subject.module()

@@ -116,9 +116,9 @@ def project_heads(
     "Multiply each head with its own matrix, in the type of `x`"
     heads,_,d = weight.shape
     if x.shape[-1]!=d or heads not in (1,x.shape[-3]):
-        raise ValueError(f'input of shape {tuple(x.shape)} for a feature map with d_head={d} and '
-                         f'n_heads={heads}: the last size must be d_head, the third from last '
-                         'n_heads')
+        raise ValueError(f'input of shape {tuple(x.shape)} '
+                         f'for a feature map with d_head={d} and n_heads={heads}: '
+                         'the last size must be d_head, the third from last n_heads')
     return x @ weight.to(x.dtype).transpose(-1,-2)
 
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #a7e34946
@@ -134,8 +134,8 @@ class Favor(Pretrained):
     ):
         super().__init__()
         if check_int('n_features', n_features)%2:
-            raise ValueError(f'n_features={n_features}: features come in pairs, so their number '
-                             'must be even')
+            raise ValueError(f'n_features={n_features}: '
+                             'features come in pairs, so their number must be even')
         check_int('n_heads', n_heads)
         check_int('d_head', d_head)
         omega = torch.empty(n_heads, n_features//2, d_head)

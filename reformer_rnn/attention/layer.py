@@ -174,8 +174,8 @@ def check(self:AttentionLayer, x, state, context):
     if not self.reads_context:
         why = ', and only causal layers have another kind of state' if context is None else ''
         able = ', '.join(name for name,cls in attention_layers.items() if cls.reads_context)
-        raise ValueError(f'{self.name} attention cannot read a context{why}; layers that can: '
-                         f'{able}')
+        raise ValueError(f'{self.name} attention cannot read a context{why}; '
+                         f'layers that can: {able}')
     if context is not None and state is not None:
         raise ValueError('a context and a state: the state is what was prepared from a context, '
                          'so give one of them')
@@ -225,8 +225,8 @@ def forward(self:AttentionLayer,
     "Mix the positions of `x`, continuing from `state`, or read a context"
     self.check(x, state, context)
     if mask is not None and mask.dtype!=torch.bool:
-        raise ValueError(f'mask has dtype {mask.dtype}: expected torch.bool, True where attending '
-                         'is allowed')
+        raise ValueError(f'mask has dtype {mask.dtype}: '
+                         'expected torch.bool, True where attending is allowed')
     if torch.is_grad_enabled(): state = own_state(state)
     if self.causal or (context is None and state is None):
         if mask is not None: x = hide_padding(x, mask)

@@ -46,8 +46,8 @@ def get_feature_map(
     if isinstance(feature_map, str):
         feature_map = feature_maps[check_choice('feature_map', feature_map, feature_maps)]
     if not callable(feature_map):
-        raise ValueError(f'feature_map={feature_map!r}: expected a name, a function, a module or '
-                         'a class')
+        raise ValueError(f'feature_map={feature_map!r}: '
+                         'expected a name, a function, a module or a class')
     if not isinstance(feature_map, type): return feature_map
     if not size:
         raise ValueError(f'{feature_map.__name__} has parameters or draws: build it, as in '
@@ -639,8 +639,8 @@ def check_state(
     S = tuple(state.S.shape)
     z = tuple(state.z.shape)
     if z!=S[:-1]:
-        raise ValueError(f'the state has S of shape {S} and z of {z}: expected (b, h, c, dv) and '
-                         '(b, h, c)')
+        raise ValueError(f'the state has S of shape {S} and z of {z}: '
+                         'expected (b, h, c, dv) and (b, h, c)')
     values = tuple(v.shape)
     if S[:2]!=tuple(k.shape[:2]) or S[-1]!=values[-1]:
         raise ValueError(f'the state has S of shape {S}, the values have {values}: batch, heads '

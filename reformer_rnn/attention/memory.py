@@ -75,8 +75,8 @@ def knn_attention(
 def check_knn_sizes(size, k_neighbours, approximate):
     "Refuse more neighbours than places, and classes of different sizes"
     if check_int('k_neighbours', k_neighbours)>size:
-        raise ValueError(f'k_neighbours={k_neighbours}: expected at most {size}, the places of '
-                         'the store')
+        raise ValueError(f'k_neighbours={k_neighbours}: '
+                         f'expected at most {size}, the places of the store')
     if approximate and size%k_neighbours:
         raise ValueError(f'{size} places do not fall into {k_neighbours} classes of one size: '
                          f'give a store of a multiple of k_neighbours={k_neighbours}, or '

@@ -174,8 +174,8 @@ def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask,
         raise ValueError('need_weights=True: these layers return no attention weights, and most '
                          'never form them; call with need_weights=False')
     if key is not value:
-        raise ValueError('keys and values are two tensors: expected one, the sequence itself or a '
-                         'context')
+        raise ValueError('keys and values are two tensors: '
+                         'expected one, the sequence itself or a context')
     if is_causal and attn_mask is None and not self.layer.causal:
         raise ValueError('is_causal=True without a mask: it says that attn_mask is the causal one, '
                          'so give that as well, or build the layer with causal=True')

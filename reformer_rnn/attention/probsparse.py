@@ -98,9 +98,9 @@ def attend_chosen(
     n = q.shape[2]
     m = k.shape[2]
     if causal and n!=m:
-        raise ValueError(f'causal attention of {n} queries over {m} keys: a lazy query gets the '
-                         'sum of the values up to its own place, so there must be as many keys as '
-                         'queries')
+        raise ValueError(f'causal attention of {n} queries over {m} keys: '
+                         'a lazy query gets the sum of the values up to its own place, '
+                         'so there must be as many keys as queries')
     rows = index.unsqueeze(-1)
     seen = torch.arange(m, device=q.device)<=rows if causal else None
     chosen = q.gather(2, rows.expand(-1, -1, -1, q.shape[-1]))
@@ -211,9 +211,9 @@ def attend(self:ProbSparseAttention, q, k, v, state, mask):
         raise ValueError('probsparse attention cannot continue from a state: which queries attend '
                          'depends on all of them, also on later ones; give it the whole sequence')
     if mask is not None:
-        raise ValueError('probsparse attention takes no mask: the number of queries that attend '
-                         'follows from the length, which all rows share; give it rows of one '
-                         'length')
+        raise ValueError('probsparse attention takes no mask: '
+                         'the number of queries that attend follows from the length, '
+                         'which all rows share; give it rows of one length')
     b,_,n,_ = q.shape
     sample = self.current_sample(n, q.device)
     index = choose_queries(q, k, factor=self.factor, sample=sample)

@@ -61,8 +61,8 @@ def _check_relative(q, k, r, u, w):
     for name,x in (('u',u),('w',w)):
         shape = tuple(x.shape)
         if shape!=(h,d):
-            raise ValueError(f'{name} has shape {shape}: expected {(h,d)}, one vector for each '
-                             'head')
+            raise ValueError(f'{name} has shape {shape}: '
+                             f'expected {(h,d)}, one vector for each head')
 
 # %% ../../nbs/10_attention/09_relative.ipynb #c0051fb9
 def relative_attention(
@@ -180,8 +180,8 @@ class RelativeAttention(QKVAttention):
             raise ValueError('relative attention is causal: its codes are those of distances to '
                              'the past; use softmax or local attention for causal=False')
         if d_model%2:
-            raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be '
-                             'even')
+            raise ValueError(f'd_model={d_model}: '
+                             'sines come with cosines, so the width must be even')
         # a window has at least the position itself
         self.mem_len = check_int('mem_len', mem_len, minimum=1 if same_length else 0)
         self.clamp_len = None if clamp_len is None else check_int('clamp_len', clamp_len)

@@ -89,8 +89,8 @@ def _check_numbers(decay, theta, dtype, device, h=None):
     for name,x in (('decay',decay),('theta',theta)):
         shape = tuple(x.shape)
         if shape not in ((),(h,)):
-            raise ValueError(f'{name} has shape {shape}: expected a number, or one per head, '
-                             f'{(h,)}')
+            raise ValueError(f'{name} has shape {shape}: '
+                             f'expected a number, or one per head, {(h,)}')
     if not values_known(decay, theta): return decay,theta
     if not (decay.abs()<=1).all():
         raise ValueError(f'decay={decay.tolist()}: expected numbers from -1 to 1, such as '

@@ -269,8 +269,8 @@ def new_matrices(
     rem = REM(heads, share_pairs, truncate, chunk_size)
     r = len(rem.heads)
     if r>n_heads:
-        raise ValueError(f'{r} heads with a matrix, but n_heads={n_heads}: list at most as many '
-                         'as there are')
+        raise ValueError(f'{r} heads with a matrix, but n_heads={n_heads}: '
+                         'list at most as many as there are')
     return rem,new_gate(gate, r, init_mu)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #c65bb6be

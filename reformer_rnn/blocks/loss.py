@@ -86,9 +86,9 @@ def check_targets(x, y, weight, bias, ignore_index):
     """The number of targets that count; `ValueError` for what does not fit together, and for
     targets outside of the vocabulary"""
     if x.ndim<2 or weight.ndim!=2 or x.shape[-1]!=weight.shape[1]:
-        raise ValueError(f'x has shape {tuple(x.shape)}, weight {tuple(weight.shape)}: expected '
-                         '(..., d) with at least one dimension before the width d, and (vocab_sz, '
-                         'd)')
+        raise ValueError(f'x has shape {tuple(x.shape)}, weight {tuple(weight.shape)}: '
+                         'expected (..., d) with at least '
+                         'one dimension before the width d, and (vocab_sz, d)')
     if bias is not None and bias.shape!=weight.shape[:1]:
         raise ValueError(f'bias has shape {tuple(bias.shape)}: expected '
                          f'{tuple(weight.shape[:1])}, one number for each row of weight')

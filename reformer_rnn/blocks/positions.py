@@ -22,8 +22,8 @@ def check_positions(
 ):
     "Raise `ValueError` unless positions are integers from 0, and below `max_len` if there is one"
     if positions.dtype not in (torch.int64,torch.int32):
-        raise ValueError(f'positions have dtype {positions.dtype}: expected torch.int64 or '
-                         'torch.int32')
+        raise ValueError(f'positions have dtype {positions.dtype}: '
+                         'expected torch.int64 or torch.int32')
     if not positions.numel() or not values_known(positions): return
     if positions.min()<0:
         raise ValueError(f'position {int(positions.min())} is negative: expected positions from 0')
@@ -50,8 +50,8 @@ class SinusoidalPositions(Movable):
     ):
         super().__init__()
         if check_int('d_model', d_model)%2:
-            raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be '
-                             'even')
+            raise ValueError(f'd_model={d_model}: '
+                             'sines come with cosines, so the width must be even')
         self.d_model = d_model
         self.scale = initial_std(std, d_model)*2**.5 # a sine has a standard deviation of 1/sqrt(2)
         self.register_derived()
@@ -216,8 +216,8 @@ def forward(self:Embed,
                          'integers of shape (batch, positions)')
     V = self.tokens.num_embeddings
     if ids.numel() and values_known(ids) and not (0<=ids.min() and ids.max()<V):
-        raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 '
-                         f'to {V-1}')
+        raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: '
+                         f'expected 0 to {V-1}')
     x = self.tokens(ids)
     if self.scale!=1: x = self.scale*x
     places = count_positions(ids, mask, start)

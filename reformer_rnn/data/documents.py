@@ -45,8 +45,8 @@ class Document:
         # Length of the text in bytes
         self.n_bytes = self.path.stat().st_size if self.path else len(self._data)
         if not self.n_bytes:
-            raise ValueError(f'{name} is empty: there is nothing to read or predict in it; leave '
-                             'it out')
+            raise ValueError(f'{name} is empty: there is nothing '
+                             'to read or predict in it; leave it out')
 
     def __repr__(self): return f'Document({self.name!r}, {self.n_bytes:,} bytes, {self.metadata})'
 
@@ -100,8 +100,8 @@ class Documents(Sequence):
         self.index = {doc.name: i for i,doc in enumerate(self.docs)} # Place of every name
         if len(self.index)<len(self.docs):
             name = next(o.name for i,o in enumerate(self.docs) if self.index[o.name]!=i)
-            raise ValueError(f'two documents are called {name!r}: every one needs a name of its '
-                             'own')
+            raise ValueError(f'two documents are called {name!r}: '
+                             'every one needs a name of its own')
 
     def __len__(self): return len(self.docs)
     def __getitem__(self, i):
@@ -161,8 +161,8 @@ def split(self:Documents,
             raise ValueError(f'{name}={share!r}: expected a share of at least 0 and less than 1')
     n_valid,n_test = (max(1, round(share*len(self))) if share else 0 for share in (valid,test))
     if n_valid+n_test>=len(self):
-        raise ValueError(f'{len(self)} documents with valid={valid} and test={test} leave none '
-                         'for train')
+        raise ValueError(f'{len(self)} documents with valid={valid} '
+                         f'and test={test} leave none for train')
     order = random_order(len(self), seed, 2**64-1)
     chosen = order[n_valid+n_test:],order[:n_valid],order[n_valid:n_valid+n_test]
     return Split(*(Documents(self.docs[i] for i in sorted(part)) for part in chosen))
@@ -497,9 +497,8 @@ def _tokenizers():
     "The package `tokenizers`, or an error that says how to get it"
     try: import tokenizers
     except ImportError:
-        raise ImportError('a trained vocabulary needs the package tokenizers (pip install '
-                          'tokenizers); '
-                          '`ByteVocab` needs nothing') from None
+        raise ImportError('a trained vocabulary needs the package tokenizers '
+                          '(pip install tokenizers); `ByteVocab` needs nothing') from None
     return tokenizers
 
 # %% ../../nbs/40_data/07_documents.ipynb #a12ee130

@@ -254,8 +254,8 @@ def repeat_season(
     none"""
     period = check_int('period', windows.season if period is None else period)
     if period>windows.seq_len:
-        raise ValueError(f'period={period}: an input of {windows.seq_len} rows holds no whole '
-                         'season')
+        raise ValueError(f'period={period}: '
+                         f'an input of {windows.seq_len} rows holds no whole season')
     return _baseline(windows, lambda x: x[:,torch.arange(windows.horizon)%period-period])
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c8a14c29

@@ -202,8 +202,8 @@ def forecast_rows(
     scaler = model.scaler
     if outlook is None or scaler is None:
         raise ValueError(f'this {type(model).__name__} does not know what a table looks like: '
-                         'expected a model that `forecast_learner` or the experiment `forecast` '
-                         'has trained')
+                         'expected a model that `forecast_learner` '
+                         'or the experiment `forecast` has trained')
     n = outlook.horizon if horizon is None else check_int('horizon', horizon)
     if n>outlook.horizon:
         raise ValueError(f'horizon={n}: the model was trained to forecast {outlook.horizon} rows; '

@@ -36,8 +36,8 @@ def series_step(
     """Return the step of evenly spaced dates, or raise `ValueError` that names the first row which
     breaks it"""
     if len(dates)<2:
-        raise ValueError(f'{name} has {len(dates)} rows: expected at least 2, to know the time '
-                         'between rows')
+        raise ValueError(f'{name} has {len(dates)} rows: '
+                         'expected at least 2, to know the time between rows')
     steps = dates[1:]-dates[:-1]
     zero = pd.Timedelta(0)
     step = usual_step(dates)
@@ -46,8 +46,8 @@ def series_step(
                        (dates[1:]!=dates[:-1]+step,lambda: _uneven(dates, step))):
         if wrong.any():
             i = int(np.argmax(wrong))
-            raise ValueError(f'{name}: row {i} is of {dates[i]}, and row {i+1}, of {dates[i+1]}, '
-                             f'{what()}')
+            raise ValueError(f'{name}: row {i} is of {dates[i]}, '
+                             f'and row {i+1}, of {dates[i+1]}, {what()}')
     return step
 
 # %% ../../nbs/40_data/05_series.ipynb #4fe71dca
@@ -118,9 +118,9 @@ def _read_dates(column, date_format, name):
                 column = column.astype('Int64').astype('string')
             dates = pd.DatetimeIndex(pd.to_datetime(column, format=date_format, errors='coerce'))
     except (UserWarning,ValueError,TypeError):
-        raise ValueError(f'{name}: the dates, of which the first is {column.iloc[0]!r}, follow no '
-                         'format that can be recognised; give `date_format`, like "%d.%m.%Y '
-                         '%H:%M"') from None
+        raise ValueError(f'{name}: the dates, of which the first is {column.iloc[0]!r}, '
+                         'follow no format that can be recognised; '
+                         'give `date_format`, like "%d.%m.%Y %H:%M"') from None
     missing = dates.isna()
     if missing.any():
         i = int(missing.argmax())
@@ -141,10 +141,9 @@ def _read_numbers(frame, name):
     wrong = ~np.isfinite(values)
     if wrong.any():
         i,k = np.argwhere(wrong)[0]
-        raise ValueError(f'{name}: column {frame.columns[k]!r} has {str(frame.iat[i,k])!r} in row '
-                         f'{i}, where a finite number is expected; values of that kind: '
-                         f'{wrong.sum()}. '
-                         'Fill them in, or leave out the column')
+        raise ValueError(f'{name}: column {frame.columns[k]!r} has {str(frame.iat[i,k])!r} '
+                         f'in row {i}, where a finite number is expected; values of that kind: '
+                         f'{wrong.sum()}. Fill them in, or leave out the column')
     return torch.from_numpy(values)
 
 # %% ../../nbs/40_data/05_series.ipynb #b55005c9
@@ -351,9 +350,9 @@ def step_unit(
     if minutes%day==0: return 'day'
     if minutes%60==0 and minutes<day and day%minutes==0: return 'hour'
     if minutes>=1 and 60%minutes==0 and minutes==int(minutes): return 'minute'
-    raise ValueError(f'a step of {step}: time features are known for steps of days, of months, of '
-                     'hours that divide the day and of minutes that divide the hour; resample the '
-                     'series')
+    raise ValueError(f'a step of {step}: time features are known for steps of days, '
+                     'of months, of hours that divide the day '
+                     'and of minutes that divide the hour; resample the series')
 
 
 # %% ../../nbs/40_data/05_series.ipynb #b56ec1c9
@@ -401,8 +400,8 @@ def series_borders(
     if all(isinstance(o, int) for o in given): a,b,c = given
     else:
         if abs(sum(given)-1)>1e-6:
-            raise ValueError(f'sizes={given}: shares must add up to 1, and numbers of rows must '
-                             'be whole')
+            raise ValueError(f'sizes={given}: shares must add up to 1, '
+                             'and numbers of rows must be whole')
         a,c = (int(n*o+1e-9) for o in (given[0],given[2]))  # 2880*.7 is a little less than 2016
         b = n-a-c
     if a+b+c>n: raise ValueError(f'{series.name} has {n} rows, but {a} + {b} + {c} are asked for')
@@ -439,9 +438,8 @@ class Scaler:
 def _check(self:Scaler, values):
     "Refuse what has other columns"
     if values.shape[-1]!=len(self.columns):
-        raise ValueError(f'values have shape {tuple(values.shape)}: expected '
-                         f'{len(self.columns)} columns at the end: '
-                         f'{", ".join(map(str, self.columns))}')
+        raise ValueError(f'values have shape {tuple(values.shape)}: expected {len(self.columns)} '
+                         f'columns at the end: {", ".join(map(str, self.columns))}')
     return self.mean.to(values),self.std.to(values)
 
 # %% ../../nbs/40_data/05_series.ipynb #6afc8a1e

@@ -40,10 +40,9 @@ def check_corpus(data, name, path):
         raise ValueError(f'{path} has {len(data):,} bytes, but {name} has {corpus.n_bytes:,}: it '
                          'is a part of it, or another text')
     if md5!=corpus.md5:
-        raise ValueError(f'{path} has the name and the size of {name}, but the md5 checksum {md5} '
-                         f'in place of {corpus.md5}: '
-                         'it is damaged, or another text. Fetch it again, or give another text '
-                         'another name')
+        raise ValueError(f'{path} has the name and the size of {name}, '
+                         f'but the md5 checksum {md5} in place of {corpus.md5}: it is damaged, '
+                         'or another text. Fetch it again, or give another text another name')
 
 def _fastai_folder():
     "fastai's data folder, or None where fastai was never set up; to look for it creates nothing"
@@ -77,10 +76,9 @@ def _check_encoding(data, encoding, path, whole):
         try: decoder.decode(data[at:at+size].tobytes(), final=whole and at+size>=len(data))
         except UnicodeDecodeError as e:
             at = start+e.start
-            raise ValueError(f'{path} is not {encoding}: the byte at offset {at:,} is '
-                             f'0x{data[at]:02x} ({e.reason}). '
-                             'Convert the file, or leave out `encoding` to take any '
-                             'bytes') from None
+            raise ValueError(f'{path} is not {encoding}: the byte at offset {at:,} '
+                             f'is 0x{data[at]:02x} ({e.reason}). Convert the file, '
+                             'or leave out `encoding` to take any bytes') from None
 
 # %% ../../nbs/40_data/02_text.ipynb #485432ce
 def read_bytes(
@@ -143,8 +141,8 @@ def split_bytes(
     sizes = [len(data)-n_valid-n_test, n_valid, n_test]
     for name,share,size in zip(Split._fields, (1,valid,test), sizes):
         if share>0 and size<1:
-            raise ValueError(f'{len(data)} bytes with valid={valid} and test={test} leave no byte '
-                             f'for {name}')
+            raise ValueError(f'{len(data)} bytes with valid={valid} '
+                             f'and test={test} leave no byte for {name}')
     return Split(*data.split(sizes))
 
 # %% ../../nbs/40_data/02_text.ipynb #58a2e2dc
@@ -228,17 +226,15 @@ def text_dls(
     check_int('vocab_sz', vocab_sz, maximum=256)
     for name,text,rows in (('train',train,bs), ('valid',valid,val_bs)):
         if not isinstance(text, Tensor) or text.dtype!=torch.uint8 or text.ndim!=1:
-            raise ValueError(f'{name}: expected a tensor of bytes of shape (n,), as `read_bytes` '
-                             'gives it')
+            raise ValueError(f'{name}: expected a tensor of bytes of shape (n,), '
+                             'as `read_bytes` gives it')
         if len(text) < rows*seq_len+1:
-            raise ValueError(f'{name} has {len(text)} bytes, but one batch of {rows} x {seq_len} '
-                             'needs '
-                             f'{rows*seq_len+1}: use fewer rows, a shorter seq_len, or a longer '
-                             'text')
+            raise ValueError(f'{name} has {len(text)} bytes, '
+                             f'but one batch of {rows} x {seq_len} needs {rows*seq_len+1}: '
+                             'use fewer rows, a shorter seq_len, or a longer text')
         if vocab_sz<256 and text.max()>=vocab_sz:
-            raise ValueError(f'{name} holds the value {text.max()}, but vocab_sz={vocab_sz} '
-                             f'allows 0 to {vocab_sz-1}: encode the text first, or use '
-                             'vocab_sz=256')
+            raise ValueError(f'{name} holds the value {text.max()}, but vocab_sz={vocab_sz} allows '
+                             f'0 to {vocab_sz-1}: encode the text first, or use vocab_sz=256')
     device = default_device() if device is None else torch.device(device)
     dls = [ByteDL([text], lens=[len(text)], vocab_sz=vocab_sz, bs=rows, seq_len=seq_len)
            for text,rows in ((train,bs), (valid,val_bs))]

@@ -134,9 +134,9 @@ def as_vocab(
     if hasattr(given, 'vocab_sz') and hasattr(given, 'encode'): return given
     inner = getattr(given, 'backend_tokenizer', given) # of a tokenizer of transformers
     if not hasattr(inner, 'get_vocab_size'):
-        raise ValueError(f'a {type(given).__name__} is no vocabulary: expected one with `vocab_sz` '
-                         'and `encode`, a tokenizer of the package tokenizers, or a fast one of '
-                         'transformers')
+        raise ValueError(f'a {type(given).__name__} is no vocabulary: '
+                         'expected one with `vocab_sz` and `encode`, a tokenizer '
+                         'of the package tokenizers, or a fast one of transformers')
     if hasattr(inner, 'to_str'): # a copy, which neither cuts texts nor fills them up
         inner = type(inner).from_str(inner.to_str())
         inner.no_truncation(); inner.no_padding()

@@ -58,8 +58,8 @@ def _fetch(url, path, progress, limit):
         # 0 for a server that does not say how much it sends
         size = int(said) if said.isdecimal() else 0
         if size>limit:
-            raise OSError(f'the server announces {size:,} bytes, and no more than {limit:,} are '
-                          'expected')
+            raise OSError(f'the server announces {size:,} bytes, '
+                          f'and no more than {limit:,} are expected')
         for _ in progress_bar(range(-(-(size or limit)//2**20)), display=progress):
             block = source.read(2**20)
             target.write(block)
@@ -76,8 +76,8 @@ def _unzip(archive, name, corpus):
         # never more than it should be
         with ZipFile(archive) as z, z.open(name) as member: data = member.read(corpus.n_bytes+1)
     except (BadZipFile, KeyError, EOFError, RuntimeError, zlib.error) as e:
-        raise ValueError(f'what {corpus.url} sent is no sound zip file with a member {name}: '
-                         f'{e}') from None
+        raise ValueError(f'what {corpus.url} sent is no sound '
+                         f'zip file with a member {name}: {e}') from None
     check_corpus(data, name, corpus.url)
     return data
 

@@ -52,9 +52,8 @@ def forward(self:ForeignLayer, x, state=None, context=None, mask=None):
     y,state = y if isinstance(y, tuple) and len(y)==2 else (y,None)
     if not isinstance(y, Tensor) or y.shape!=x.shape:
         shape = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
-        raise ValueError(f'{self.label} returned {shape} for an input of shape '
-                         f'{tuple(x.shape)}: expected the same shape, or a pair of it and a '
-                         'state')
+        raise ValueError(f'{self.label} returned {shape} for an input of shape {tuple(x.shape)}: '
+                         'expected the same shape, or a pair of it and a state')
     return y,state if self.carries else None
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #929c379e

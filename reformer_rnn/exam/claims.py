@@ -129,8 +129,8 @@ cups('two steps follow permutations', 'Siems et al. 2025, experiments on state t
      'A product of two steps of the delta rule follows three cups',
      region=solves, measure=share('s3', 'conv-delta_product', 256),
      setting='right answers after 256 swaps and turns of three cups, conv-delta_product',
-     why='Weights that do it exist: a test of the layer writes them down. This training does not '
-         'find them.')
+     why='Weights that do it exist: a test of the layer writes them down. '
+         'This training does not find them.')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c564343d
 counting = about('counting')

@@ -283,8 +283,8 @@ def lengths_lesson(
     asked = [cell for cell in cells.values() if cell.task.solved_at>cell.task.learned_at
              and cell.grade in ('solved','learned') and cell.name!='oracle']
     if not asked:
-        return ('**Lesson.** None yet: no cell has been learned whose test is longer than its '
-                'training.')
+        return ('**Lesson.** None yet: '
+                'no cell has been learned whose test is longer than its training.')
     lost = [cell for cell in asked if cell.grade=='learned']
     return (f'**Lesson.** Of {len(asked)} cells that pass the largest size of training, '
             f'{len(asked)-len(lost)} pass all larger sizes as well. Learned, but lost on the way: '

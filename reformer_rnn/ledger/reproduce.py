@@ -135,8 +135,8 @@ def chosen_jobs(
         found = [job for job in found if may_be_drawn(job)]
         found = random.Random(cfg.seed).sample(found, min(cfg.sample, len(found)))
     if not found:
-        raise ValueError(f'only={cfg.only!r}, longest={cfg.longest}: no record below {cfg.stored} '
-                         'is like that')
+        raise ValueError(f'only={cfg.only!r}, longest={cfg.longest}: '
+                         f'no record below {cfg.stored} is like that')
     return sorted(found, key=lambda job: job.minutes)
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #eea6c1aa
@@ -184,12 +184,11 @@ def work_off(
         used = (time.monotonic()-start)/60
         if not is_done(job, out):
             if budget and used+job.minutes>budget:
-                print(f'The budget of {budget:g} minutes ends here: {used:.1f} are used, and the '
-                      'next result takes '
-                      f'about {job.minutes:.1f}. Call it again to go on.')
+                print(f'The budget of {budget:g} minutes ends here: {used:.1f} are used, '
+                      f'and the next result takes about {job.minutes:.1f}. Call it again to go on.')
                 break
-            print(f'[{i+1}/{len(chosen)}] {job.path}, about {job.minutes:.1f} minutes; {used:.1f} '
-                  'used', flush=True)
+            print(f'[{i+1}/{len(chosen)}] {job.path}, '
+                  f'about {job.minutes:.1f} minutes; {used:.1f} used', flush=True)
             if reason := do_job(job, out):
                 print(f'  left out: {reason}')
                 outcome[str(job.path)] = reason
@@ -218,8 +217,8 @@ def run_reproduce(
     outcome = work_off(chosen, jobs, out, cfg.budget)
     right,wrong = (sum(o is x for o in outcome.values()) for x in (True,False))
     print(f'{right} reproduced, {wrong} not, {len(outcome)-right-wrong} left out, '
-          f'{len(chosen)-len(outcome)} still to do. '
-          f'The ledger of the new records: reformer_rnn claims --results {cfg.results}')
+          f'{len(chosen)-len(outcome)} still to do. The ledger of the new records: '
+          f'reformer_rnn claims --results {cfg.results}')
     return outcome
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #02d11390

@@ -107,8 +107,8 @@ def read_piece(self:FeedbackStack, x, states, mask):
 _brt_fixed = { # arguments of `LM` that the model settles itself
     'attention': 'all other blocks are sliding windows; build an `LM` for others',
     'at': '`recurrent` says which blocks are recurrent; build an `LM` for others',
-    'positions': 'distances are known to the windows, and no codes are added; build an `LM` for '
-                 'others',
+    'positions': 'distances are known to the windows, '
+                 'and no codes are added; build an `LM` for others',
     'norm': 'norms come before each half of a block; build an `LM` for others',
     'tie_weights': 'the embedding is the output layer; build an `LM` for others',
     'activation': 'the feed-forward halves have a ReLU; build an `LM` for others',
@@ -129,8 +129,8 @@ def memory_places(memory, recurrent, n_layers, feedback):
     places = {check_int('block in memory', i, minimum=-n_layers, maximum=n_layers-1)%n_layers: o
               for i,o in memory.items()}
     if both := sorted(places.keys() & set(recurrent)):
-        raise ValueError(f'blocks {both} are recurrent and have a memory: expected one or the '
-                         'other')
+        raise ValueError(f'blocks {both} are recurrent and have a memory: '
+                         'expected one or the other')
     return places
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #6acfbc6f

@@ -160,8 +160,8 @@ def stack_depths(
     "Numbers of blocks, or `ValueError`"
     pair = n_layers if isinstance(n_layers, (tuple,list)) else (n_layers,n_layers)
     if len(pair)!=2:
-        raise ValueError(f'n_layers={n_layers!r}: expected one number, or a pair for encoder and '
-                         'decoder')
+        raise ValueError(f'n_layers={n_layers!r}: '
+                         'expected one number, or a pair for encoder and decoder')
     return tuple(check_int('n_layers', o) for o in pair)
 
 def check_cross(layer):
@@ -219,9 +219,9 @@ def step(self:EncoderDecoder,
 ): # `(logits, state)`: logits are (b, n, tgt_vocab_sz)
     "Read target tokens, continuing from `state`"
     if state.position.shape[0]!=tgt.shape[0]:
-        raise ValueError(f'the state belongs to {len(state.position)} sequences, tgt to '
-                         f'{len(tgt)}: encode the sources of these targets, or select rows of the '
-                         'state')
+        raise ValueError(f'the state belongs to {len(state.position)} sequences, '
+                         f'tgt to {len(tgt)}: encode the sources of these targets, '
+                         'or select rows of the state')
     x,layers = self.decoder(self.tgt_embed(tgt, state.position), state.layers, memory=state.memory)
     return self.out(self.norm(x)),DecoderState(state.position+tgt.shape[1], layers, state.memory)
 

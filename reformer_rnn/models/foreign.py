@@ -115,8 +115,8 @@ def share_projections(
     places = [(parent,key,o) for parent in model.modules() for key,o in parent.named_children()
               if type(o) is SoftmaxAttention]
     if not places:
-        raise ValueError(f'a {type(model).__name__} without softmax layers has no two projections '
-                         'to share')
+        raise ValueError(f'a {type(model).__name__} without softmax '
+                         'layers has no two projections to share')
     for parent,key,layer in places:
         new = build_attention('shared_qk', **layer.config).to(layer.to_out.weight)
         for name,p in new.named_parameters():

@@ -94,8 +94,8 @@ def check_sampling(temperature, top_k, vocab_sz, top_p=None, repetition_penalty=
 def check_generator(generator, b):
     "Refuse a list of generators that is not one for each row"
     if not isinstance(generator, (list,tuple)) or len(generator)==b: return
-    raise ValueError(f'{len(generator)} generators for {b} rows: expected one for each row, or '
-                     'one for all')
+    raise ValueError(f'{len(generator)} generators for {b} rows: '
+                     'expected one for each row, or one for all')
 
 # %% ../../nbs/30_models/03_generate.ipynb #22b9df9a
 class Generating(Carrying):

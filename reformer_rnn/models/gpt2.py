@@ -119,8 +119,8 @@ def _find_gpt2(name):
             raise FileNotFoundError(f'the folder {path} has no config.json: expected one that '
                                     f'`save_pretrained` has written')
         if read_json(path/'config.json').get('library')=='reformer_rnn':
-            raise ValueError(f'the folder {path} holds a model of this library: `load_model` '
-                             'loads it')
+            raise ValueError(f'the folder {path} holds a model of this library: '
+                             '`load_model` loads it')
         return str(path),True
     if not text or text.startswith(('.','/','~')) or text.count('/')>1 or '\\' in text:
         raise FileNotFoundError(f'there is no folder {text!r}: expected a folder that '

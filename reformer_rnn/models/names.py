@@ -23,8 +23,8 @@ def parse_attention(
     if layer=='linear' and rest: return layer,dict(feature_map=rest)
     if layer!='lsh': return name,{}
     if not rest.isdigit():
-        raise ValueError(f'attention {name!r}: expected lsh-N with the number N of rounds, as in '
-                         'lsh-4')
+        raise ValueError(f'attention {name!r}: '
+                         'expected lsh-N with the number N of rounds, as in lsh-4')
     return layer,dict(n_hashes=check_int('rounds', int(rest)), **lsh_options)
 
 # %% ../../nbs/30_models/00_names.ipynb #161c26c6

@@ -19,8 +19,8 @@ from .lm import LM,attention_as
 
 # %% ../../nbs/30_models/08_transformer_xl.ipynb #86bf0506
 _xl_fixed = { # arguments of `LM` and of relative attention that it settles itself
-    'at': 'all blocks have the same kind of attention, which `attention` says; build an `LM` for '
-          'others',
+    'at': 'all blocks have the same kind of attention, '
+          'which `attention` says; build an `LM` for others',
     'positions': 'the attention has the codes of the distances, and no others are added; build an '
                  '`LM` for others',
     'code_dropout': '`dropout` acts on the codes as well',

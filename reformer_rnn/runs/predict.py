@@ -52,11 +52,11 @@ def check_out(
     for path in (cfg.out,picture):
         for name in ('file','future'):
             if getattr(cfg, name) and same_file(path, getattr(cfg, name)):
-                raise ValueError(f'out={cfg.out}: {path} is the table of {name}; choose another '
-                                 'name')
+                raise ValueError(f'out={cfg.out}: {path} is the table of {name}; '
+                                 'choose another name')
     if same_file(cfg.out, picture):
-        raise ValueError(f'out={cfg.out}: the picture gets that name; expected one such as '
-                         'forecast.csv')
+        raise ValueError(f'out={cfg.out}: the picture gets that name; '
+                         'expected one such as forecast.csv')
 
 # %% ../../nbs/60_runs/09_predict.ipynb #3f5092f7
 def csv_table(
@@ -80,8 +80,8 @@ def run_predict(
     picture = save_figure(draw_forecast(table, found), Path(cfg.out).with_suffix('.png'))
     dates = found.columns[0]
     about = model.outlook
-    print(f'{len(found)} rows from {found[dates].iloc[0]} to {found[dates].iloc[-1]}: {cfg.out}, '
-          f'{picture}')
+    print(f'{len(found)} rows from {found[dates].iloc[0]} to {found[dates].iloc[-1]}: '
+          f'{cfg.out}, {picture}')
     if about.low is None: print('without a band: the run was made by an older version')
     elif about.coverage is not None:
         print(f'The band is for {about.level:.0%} of the truth; on rows that were kept apart it '

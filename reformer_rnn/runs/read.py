@@ -210,8 +210,8 @@ def by_seed(self:Runs, path:str)->dict:
     found = {}
     for run in self:
         if run['seed'] in found:
-            raise ValueError(f'seed {run["seed"]} is there twice: choose the runs of one model '
-                             'and setting')
+            raise ValueError(f'seed {run["seed"]} is there twice: '
+                             'choose the runs of one model and setting')
         found[run['seed']] = number(run, path)
     return found
 

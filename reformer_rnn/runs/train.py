@@ -173,8 +173,8 @@ def kept_run(
     if not (cfg.resume and path.exists()): return None
     record = read_record(path)
     if record is None:
-        raise ValueError(f'{path} is no record of a run: move it, or choose another folder for '
-                         'the results')
+        raise ValueError(f'{path} is no record of a run: '
+                         'move it, or choose another folder for the results')
     old = same_settings(all_settings(record['config'], type(cfg)))
     new = same_settings(asdict(cfg))
     other = [f'{name} is {old.get(name)!r} there and {new.get(name)!r} here'

@@ -288,9 +288,9 @@ class StopOnNonFinite(OutsideFinder):
         bad = [name for name,p in self.model.named_parameters() if p.grad is not None
                and not p.grad.isfinite().all()]
         if bad:
-            self._stop(f'the loss is {self.loss.item():.4g}, but the gradient of '
-                       f'{bad[0]}{f" and {len(bad)-1} others" if bad[1:] else ""} is infinite or '
-                       'not a number')
+            self._stop(f'the loss is {self.loss.item():.4g}, but the gradient '
+                       f'of {bad[0]}{f" and {len(bad)-1} others" if bad[1:] else ""} '
+                       'is infinite or not a number')
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #b069f68f
 @patch
@@ -346,8 +346,8 @@ class ChunkedLoss(PartOfEpoch):
         out = getattr(self.model, 'out', None)
         loss = getattr(self.loss_func, 'func', self.loss_func)
         if not isinstance(out, nn.Linear):
-            raise ValueError(f'ChunkedLoss: a {type(self.model).__name__} has no linear output '
-                             'layer `out`')
+            raise ValueError(f'ChunkedLoss: a {type(self.model).__name__} '
+                             'has no linear output layer `out`')
         if (not isinstance(loss, nn.CrossEntropyLoss) or loss.weight is not None
             or loss.label_smoothing or loss.reduction!='mean'):
             raise ValueError('ChunkedLoss computes a plain mean cross-entropy, and the loss '

@@ -588,5 +588,5 @@ def _leave(self:Checkpoint):
     step = self.learn.train_iter
     name = signal.Signals(self.agreed).name
     raise Stopped(f'stopped by {name} after step {step}. '
-                  + (self.failed or f'Saved {self.newest}; run the same again with resume to go '
-                                    'on'), self.agreed)
+                  + (self.failed or f'Saved {self.newest}; '
+                                    'run the same again with resume to go on'), self.agreed)

@@ -52,8 +52,8 @@ def gpt2_learner(
 ): # `Learner`
     "Make a `Learner` for a GPT-2 with memory, or raise `ValueError` if nothing could be learned"
     if frozen and not list(model.rec.parameters()):
-        raise ValueError(f'a frozen base and kind={model.kind!r} leave nothing to train: use '
-                         'frozen=False')
+        raise ValueError(f'a frozen base and kind={model.kind!r} '
+                         'leave nothing to train: use frozen=False')
     seq_len = check_int('seq_len of the loader', dls.train.seq_len)
     if model.rec.carries and seq_len<=model.window:
         raise ValueError(f'seq_len={seq_len} is one window of {model.window} a step: what '

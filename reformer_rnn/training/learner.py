@@ -68,9 +68,8 @@ def lm_learner(
     ours = getattr(model, 'vocab_sz', None)
     theirs = getattr(dls, 'vocab_sz', None)
     if None not in (ours,theirs) and ours<theirs:
-        raise ValueError(f'the model has vocab_sz={ours}, but the data has {theirs} different '
-                         'tokens: '
-                         f'build the model with vocab_sz={theirs}')
+        raise ValueError(f'the model has vocab_sz={ours}, but the data has {theirs} '
+                         f'different tokens: build the model with vocab_sz={theirs}')
     adopt_vocab(model, dls)
     if carry and not hasattr(model, 'carry_state'):
         raise ValueError(f'carry=True: a model of type {type(model).__name__} has no '

@@ -223,9 +223,8 @@ def _check(self:Processes):
     self._check_order()
     others = dict.fromkeys(gather_all(tuple(tuple(p.shape) for p in self.model.parameters())))
     if len(others)>1:
-        raise ValueError('the processes have models of different sizes: start all of them with '
-                         'the same '
-                         'settings')
+        raise ValueError('the processes have models of different sizes: '
+                         'start all of them with the same settings')
 
 # %% ../../nbs/50_training/09_processes.ipynb #27f23d45
 @patch

@@ -225,5 +225,5 @@ def read_checkpoint(
     except ValueError as e: raise ValueError(f'{path}: {e}') from e
     # it was forged, with the right checksums
     except (LookupError,TypeError,AttributeError,RuntimeError,EOFError) as e:
-        raise ValueError(f'{path}: it does not hold what this library writes ({type(e).__name__}: '
-                         f'{e})') from e
+        raise ValueError(f'{path}: it does not hold what this library '
+                         f'writes ({type(e).__name__}: {e})') from e

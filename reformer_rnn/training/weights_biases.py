@@ -288,8 +288,8 @@ class FinishWandb(Harmless):
         if closed and 'folder' in last: shutil.rmtree(last['folder'], ignore_errors=True)
         _say(run.news())
         if not closed:
-            _say(f'the run is not closed yet. Another process, {run.process.pid}, tries for ten '
-                 'minutes')
+            _say('the run is not closed yet. Another process, '
+                 f'{run.process.pid}, tries for ten minutes')
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #baff4696
 @patch

@@ -185,8 +185,8 @@ def text_claim(data, ours, other, what, region=None, **unlike):
 better = 'A recurrent layer predicts better than one layer more'
 on_programs = dict(
     results='programs/window-16/modules', notebook=f'{ROOM}/05_programs', hours=4.2,
-    smaller='4 or 5 layers of width 128, windows of 16 and 1,024 kinds of tokens, 5 million '
-            'tokens, Adam',
+    smaller='4 or 5 layers of width 128, '
+            'windows of 16 and 1,024 kinds of tokens, 5 million tokens, Adam',
     command='reformer_rnn doclm modules --tokens 5000000 --vocab-sz 1024 --window 16 --n-states 32 '
             f'--bs 16 --lr 2e-3 --attention {OTHER} {FIRST} --seeds 0 1 2 3 4 '
             '--results results/programs/window-16')
@@ -497,8 +497,8 @@ gates('fixed:dual is next on books', 'Section 4.3',
     measure=difference('Rec:fixed:single', 'Rec:fixed:dual', 'bits_per_byte'),
     setting='bits per byte of test books, fixed:single minus fixed:dual', why=one_or_two_more)
 gates('gates of an LSTM have no clear winner', 'Section 4.3',
-    'On PG19 and GitHub lstm:single is the best of the three and lstm:dual the worst, on arXiv '
-    'the reverse',
+    'On PG19 and GitHub lstm:single is the best of the three '
+    'and lstm:dual the worst, on arXiv the reverse',
     region=below_zero,
     measure=difference('Rec:lstm:single', 'Rec:lstm:dual', 'bits_per_byte'),
     setting='bits per byte of test books, lstm:single minus lstm:dual',

@@ -44,8 +44,8 @@ class BRTSpeedConfig(Measurement):
             window = scaled_row(row, self.n_layers, self.window)['window']
             for n in (self.seq_len,*(self.lengths if row in self.long_rows else ())):
                 if n%window==0: continue
-                raise ValueError(f'{n} tokens with {row}: expected a multiple of its window '
-                                 f'{window}')
+                raise ValueError(f'{n} tokens with {row}: '
+                                 f'expected a multiple of its window {window}')
 
 PEER = 'block_recurrent_transformer_pytorch' # Another implementation, optional
 

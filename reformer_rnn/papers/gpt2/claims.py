@@ -195,8 +195,8 @@ state(
     'The architecture to be changed is also called XLNet, which has a recurrence of its own',
     region=at_least(.9, '{:.0%}'), results='gpt2_recall_xlnet', form='{:.1%}',
     measure=mean_of('xlnet','accuracy.2'), notebook=f'{ROOM}/01_recall', hours=.1,
-    setting='right answers two windows later, XLNet with a memory of four windows; chance is '
-            '12.5 %',
+    setting='right answers two windows later, '
+            'XLNet with a memory of four windows; chance is 12.5 %',
     smaller='2 layers of width 64, one symbol, random weights at first',
     command='reformer_rnn gpt2_recall --attention xlnet xlnet-plain '
             '--results results/gpt2_recall_xlnet')
@@ -212,8 +212,8 @@ state(
     notebook='70_papers/40_block_recurrent/01_recall')
 state(
     'robust to compressed input', 'Section 2.2',
-    'Models with recurrent connections are more robust to compressed input than models '
-    'without', region=above_zero, results='recall_stretched',
+    'Models with recurrent connections are more '
+    'robust to compressed input than models without', region=above_zero, results='recall_stretched',
     measure=difference('lstm:skip','slide','accuracy.12'), form='{:+.1%}',
     setting='recall over 12 tokens, after training with 18 to 32, lstm:skip minus slide',
     smaller='2 layers of width 64, one symbol, two thirds of the shortest length',

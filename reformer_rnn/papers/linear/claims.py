@@ -104,9 +104,9 @@ copying('linear attention does not converge', 'Do and Bergner 2022, result 1',
         'Linear transformers do not converge stably within 3,000 steps',
         'losses of 0 to 70', region=at_least(.5, '{:.0%}'),
         measure=unstable('linear'), form='{:.0%}', setting='share of seeds below 99 %',
-        why='It is said of these models, and not of a few runs in a hundred: so at least half '
-            'of the seeds count as true. The replication prints a feature map whose branches '
-            'are swapped.')
+        why='It is said of these models, and not of a few runs in a hundred: '
+            'so at least half of the seeds count as true. '
+            'The replication prints a feature map whose branches are swapped.')
 copying('nor does softmax always', 'Section 3.5',
         'Softmax does not always converge within 3,000 steps either', 'not always', region=some,
         measure=unstable('softmax'), form='{:.0%}', setting='share of seeds below 99 %',

@@ -166,8 +166,7 @@ claim('fewer rounds, worse evaluation', 'Results, text',
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #0885f9cd
 claim('full fails under hashing', 'Results, table, row Full, column LSH-8',
-      'A model trained with full attention fails when it is evaluated with eight rounds of '
-      'hashing',
+      'A model trained with full attention fails when it is evaluated with eight rounds of hashing',
       '1.37 %', .0137, at_most(.1, '{:.0%}'),
       measure=scored('shared_qk','LSH-8'),
       setting='accuracy under eight rounds, trained with full attention',
@@ -186,8 +185,7 @@ claim('no clear trend in the rounds', 'Discrepancy, text',
       setting='share of seeds whose accuracy never falls from one round to two, four, eight, '
               'at lengths 256 and 512',
       smaller='length 256 and 512 instead of 1,024',
-      why='The seeds of length 512 were added when those of 256 were known; at both all '
-          'rose.')
+      why='The seeds of length 512 were added when those of 256 were known; at both all rose.')
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #9cce60d6
 claim('hashed models work under full', 'Discrepancy, item 2',
@@ -200,14 +198,13 @@ claim('hashed models work under full', 'Discrepancy, item 2',
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #1462d6c1
 full_length('fewer rounds in training, better under full',
             'Results, table, column Full',
-            'Under full attention, models trained with two rounds do better than those trained '
-            'with four',
+            'Under full attention, models trained with two '
+            'rounds do better than those trained with four',
             '75.94 % against 46.54 %', .294, above_zero,
             measure=ahead('lsh-2','lsh-4','full','full'),
             setting='accuracy under full attention, trained with two rounds minus four')
 claim('the seed decides', 'Training dynamics, seed',
-      'Of runs that differ in nothing but the seed, some solve the task and some stay at '
-      'chance',
+      'Of runs that differ in nothing but the seed, some solve the task and some stay at chance',
       'very different', region=between(.01, .99, '{:.0%}'),
       results='copy copy_more copy512 copy1024', measure=stuck,
       setting='share of seeds that stay at chance, full attention and four rounds, lengths '
@@ -408,8 +405,7 @@ text('reversible layers are free',
      setting='reversible minus ordinary, full attention')
 text('reversible hashed layers are free',
      'Kitaev et al. 2020, abstract',
-     'The whole Reformer, with hashing and reversible layers, performs on a par with a '
-     'transformer',
+     'The whole Reformer, with hashing and reversible layers, performs on a par with a transformer',
      'on a par', 0., alike,
      measure=difference('reversible-lsh-4','shared_qk','bits_per_byte'),
      setting='reversible with four rounds, minus ordinary with full attention')
@@ -434,14 +430,13 @@ cost = partial(state, results='reformer', notebook='70_papers/10_reformer/04_spe
                form='{:.2f}')
 cost('memory does not grow with depth',
      'Kitaev et al. 2020, section 3',
-     'With reversible layers the memory for activations does not depend on the number of '
-     'layers',
+     'With reversible layers the memory for activations does not depend on the number of layers',
      'factor 1', 1., between(.8, 1.2),
      measure=kept_by_depth,
      setting='12 layers over 2, bytes kept for the backward pass')
 cost('hashing is flat in length', 'Kitaev et al. 2020, figure 5',
-     'With the number of tokens held fixed, the time of hashed attention does not grow with '
-     'the length',
+     'With the number of tokens held fixed, '
+     'the time of hashed attention does not grow with the length',
      'level', 1., at_most(1.5),
      measure=hashed_growth,
      setting='8,192 positions over 512, four rounds, one CPU thread')
@@ -461,7 +456,6 @@ state('enwik8 at 1.05 bits',
           'accelerators.')
 state('twenty layers',
       'Kitaev et al. 2020, section 5',
-      'Big Reformers of up to 20 layers fit on one accelerator and train on long texts and '
-      'images',
+      'Big Reformers of up to 20 layers fit on one accelerator and train on long texts and images',
       needs='a GPU',
       why='The memory of a deep stack is measured above.')

@@ -189,8 +189,8 @@ forecasts('ETTh1 shows the pattern best', 'Section 3.1; conclusion',
 open_forecast = partial(forecasts, smaller=f'24 rows alone; {unlike_forecast}')
 one_change = f'{small_forecast} --data ETTh1 --horizon 24 --epochs 2'
 open_forecast('sequential sampling changes the Informer', 'Section 3.1',
-              'Read in the order of time instead of at random, the windows give an Informer '
-              'other errors', 'expected', region=at_least(.01), form='{:.3f}',
+              'Read in the order of time instead of at random, the windows '
+              'give an Informer other errors', 'expected', region=at_least(.01), form='{:.3f}',
               results='forecast_sequential/ETTh1-24 forecast/ETTh1-24', measure=order_matters,
               setting='distance of squared errors at 24 rows of ETTh1, in order and shuffled',
               hours=.05, command=f'{one_change} --no-shuffle --attention informer '
@@ -237,16 +237,16 @@ near('recurrence learns sooner', 'Section 1.2, figure 1',
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #2ec7a1c1
 letters = partial(
     text, results='rsa_near', hours=.4,
-    setting='bits per letter, RSA-XL minus the TL-XL that starts from its matrices, dilations 1 '
-            'and 2',
+    setting='bits per letter, RSA-XL minus the TL-XL '
+            'that starts from its matrices, dilations 1 and 2',
     smaller='2 layers of width 64 instead of 10 to 16 of 512, 1.4 million letters read once',
     command=f'reformer_rnn charlm enwik8.head --letters --n-bytes 2000000 {held_out_text} '
             '--d-model 64 --n-layers 2 --dilations 1 2 1 2 --attention rsa-xl tl-xl '
             '--results results/rsa_near')
 
 letters('recurrence improves a TL-XL', 'Huang et al. 2023, table of language models',
-        'An RSA-XL predicts text8 better than a TL-XL, whose heads have free weights of 1,024 '
-        'distances', '-0.012 to -0.019 bits', -.012, below_zero,
+        'An RSA-XL predicts text8 better than a TL-XL, whose '
+        'heads have free weights of 1,024 distances', '-0.012 to -0.019 bits', -.012, below_zero,
         measure=difference('rsa-xl', 'tl-xl', 'bits_test'))
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #1221f404
@@ -292,8 +292,8 @@ text('an RSA-XL does not learn', 'Table 2, Enwik8',
 text('an RSA-XL does not learn text8', 'Table 2, Text8', 'The same on text8',
      '+2.82 bits', 4.10-1.28, at_least(1), results='rsa_text8', measure=changes,
      setting='bits per letter, RSA-XL minus XL, test part of the letters of enwik8',
-     why='Both learn; see the row of enwik8. The matrices even help, at the beginning of a '
-         'training.',
+     why='Both learn; see the row of enwik8. '
+         'The matrices even help, at the beginning of a training.',
      smaller='2 layers of width 64 instead of 14 of 512, 178,000 letters read once', hours=.05,
      command=f'{tiny_text} --letters --attention xl rsa-xl --d-model 64 --n-layers 2 '
              '--results results/rsa_text8')
@@ -331,8 +331,7 @@ language('a parameter was overlooked', 'Section 3.2',
          setting='parameters that recurrence adds to a layer',
          why='Two pairs of heads have a decay and an angle each, and there is one gate.')
 state('Transformer-XL at 1.26 bits', 'Table 2, XL',
-      'After 20,000 steps a Transformer-XL of 14 layers has 1.26 bits on enwik8 and 1.28 '
-      'on text8',
+      'After 20,000 steps a Transformer-XL of 14 layers has 1.26 bits on enwik8 and 1.28 on text8',
       '1.26, 1.28', needs='a GPU',
       why='The model has 48 million parameters; the report found the whole training, roughly '
           '37 hours on four GPUs, unfeasible, and did a twentieth of it.')
