@@ -216,9 +216,12 @@ def check_same(
     new:Pretrained, # What would come back
 ):
     "Refuse a model that its description does not build"
-    ours,theirs = ({path: type(o).__name__ for path,o in m.named_modules()} for m in (model,new))
-    sizes,others = ({name: tuple(o.shape) for name,o in m.state_dict().items()}
-                    for m in (model,new))
+    def parts(m): return {path: type(o).__name__ for path,o in m.named_modules()}
+    def shapes(m): return {name: tuple(o.shape) for name,o in m.state_dict().items()}
+    ours = parts(model)
+    theirs = parts(new)
+    sizes = shapes(model)
+    others = shapes(new)
     wrong = [f'{path} is a {ours.get(path, "missing part")}, not a {theirs.get(path, "part")}'
              for path in sorted(ours|theirs) if ours.get(path)!=theirs.get(path)]
     wrong += [f'{name} has shape {sizes.get(name)}, not {others.get(name)}'

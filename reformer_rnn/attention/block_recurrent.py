@@ -134,9 +134,10 @@ class StateCell(nn.Module):
         self.ids = nn.Parameter(torch.empty(check_int('n_states', n_states), d_model).normal_())
         self.initial = nn.Parameter(torch.empty(n_states, d_model).normal_(std=.1))
         self.to_qkv = new_linear(d_model, 4*n_heads*d_head, bias)
-        self.scale,self.scale2 = (None if qk_scale is None
-                                  else nn.Parameter(torch.full((n_heads,), float(qk_scale)))
-                                  for _ in range(2))
+        def new_scale():
+            return None if qk_scale is None else nn.Parameter(torch.full((n_heads,), 1.*qk_scale))
+        self.scale = new_scale()
+        self.scale2 = new_scale()
         new_update = state_updates[update]
         self.update = new_update(2*n_heads*d_head, d_model, d_ff, state_gates[gate], tanh)
 

@@ -365,7 +365,7 @@ def plot_rem(
     fig.suptitle('gate ' + ', '.join(f'{g:.2f}' for g in gates), fontsize=9)
     for ax in axs.flat[r:]: ax.axis('off')
     for ax,P,(kind,d,_),a,t in zip(axs.flat, matrices.cpu(), rem.heads, decay, theta):
-        im = ax.imshow(P, cmap='RdBu_r', vmin=-top, vmax=top, interpolation='nearest')
+        im = ax.imshow(P, cmap='RdBu', vmin=-top, vmax=top, interpolation='nearest')
         _label_matrix(ax, kind, d, a, t)
     fig.colorbar(im, ax=axs, label='weight', shrink=.8)
     return fig

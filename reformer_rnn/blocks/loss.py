@@ -46,9 +46,8 @@ class _ChunkedLoss(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise RuntimeError('the loss in slices has no second derivative: use it without '
                                'create_graph=True')
-        gradients = (None if o is None else (o.to(g.dtype)*g).to(dtype)
-                     for o,dtype in zip(ctx.saved_tensors, ctx.dtypes))
-        return *gradients,None,None,None
+        def times_g(o, dtype): return None if o is None else (o.to(g.dtype)*g).to(dtype)
+        return *map(times_g, ctx.saved_tensors, ctx.dtypes),None,None,None
 
 # %% ../../nbs/20_blocks/04_loss.ipynb #931bcaf2
 def chunked_cross_entropy(

@@ -127,8 +127,8 @@ class AxialPositions(nn.Module):
         k = len(self.shape)
         places = math.prod(self.shape)
         self.max_len = places if max_len is None else check_int('max_len', max_len)
-        self.dims = tuple(d_model//k+(i<d_model%k)
-                          for i in range(k)) if dims is None else check_ints('axial dims', dims)
+        alike = [d_model//k+(i<d_model%k) for i in range(k)]
+        self.dims = tuple(alike) if dims is None else check_ints('axial dims', dims)
         if len(self.dims)!=k or sum(self.dims)!=d_model or 0 in self.dims:
             raise ValueError(f'axial dims {self.dims} for a grid of shape {self.shape}: expected '
                              'one width of at least 1 for each axis, with a sum of '
@@ -172,10 +172,10 @@ def get_positions(
     "Build the position code of that name; `ValueError` for an unknown name or option"
     if spec is None: return None
     pair = (spec,{}) if isinstance(spec, str) else spec
-    if not (isinstance(pair, (tuple,list)) and len(pair)==2 and isinstance(pair[0], str)
-            and isinstance(pair[1], dict)):
-        raise ValueError(f'positions={spec!r}: expected a name ({", ".join(position_codes)}), a '
-                         'pair (name, dict of options), or None')
+    is_pair = isinstance(pair, (tuple,list)) and [*map(type, pair)]==[str,dict]
+    if not is_pair:
+        raise ValueError(f'positions={spec!r}: expected a name ({", ".join(position_codes)}), '
+                         'a pair (name, dict of options), or None')
     name,options = pair
     cls = position_codes[check_choice('positions', name, position_codes)]
     try: return cls(d_model, max_len, **options)

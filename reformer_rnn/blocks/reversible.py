@@ -128,8 +128,10 @@ class ReversibleRun:
         dtype:torch.dtype, # In which the blocks compute
         kwargs:dict, # Arguments of the steps
     ):
-        self.steps = [(step,None if i else state,i==0) for block,state in zip(stack, states)
-                      for i,step in enumerate(block.steps)]
+        self.steps = []
+        for block,state in zip(stack, states):
+            first,*others = block.steps # only the first reads the state
+            self.steps += [(first,state,True)] + [(step,None,False) for step in others]
         self.stack = stack
         self.dtype = dtype
         self.kwargs = kwargs

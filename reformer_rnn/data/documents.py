@@ -81,13 +81,13 @@ def _utf8(data, name, invalid):
     try: data.decode()
     except UnicodeDecodeError as e:
         if invalid=='error':
-            raise ValueError(f'{name} is not UTF-8: the byte at offset {e.start:,} is '
-                             f'0x{data[e.start]:02x} ({e.reason}). Convert the file, or choose '
-                             'with `invalid` '
-                             "to 'replace' such bytes by U+FFFD, to 'keep' them, or to 'skip' the "
-                             "file") from None
-        return {'replace': data.decode('utf-8', errors='replace').encode(), 'keep': data,
-                'skip': None}[invalid]
+            raise ValueError(
+                f'{name} is not UTF-8: '
+                f'the byte at offset {e.start:,} is 0x{data[e.start]:02x} ({e.reason}). '
+                "Convert the file, or choose with `invalid` to 'replace' such bytes by U+FFFD, "
+                "to 'keep' them, or to 'skip' the file") from None
+        if invalid=='replace': return data.decode('utf-8', errors='replace').encode()
+        if invalid=='skip': return None
     return data
 
 # %% ../../nbs/40_data/07_documents.ipynb #4fb4419c
@@ -124,8 +124,9 @@ class Documents(Sequence):
 @patch
 def frame(self:Documents)->pd.DataFrame:
     "A table with a line for each document"
-    return pd.DataFrame([dict(name=0, bytes=0) | doc.metadata
-                         | dict(name=doc.name, bytes=doc.n_bytes) for doc in self.docs])
+    rows = [doc.metadata | dict(name=doc.name, bytes=doc.n_bytes) for doc in self.docs]
+    columns = dict.fromkeys(['name','bytes'] + [name for row in rows for name in row])
+    return pd.DataFrame(rows, columns=list(columns))
 
 # %% ../../nbs/40_data/07_documents.ipynb #df424a68
 def random_order(n, seed, stream):
@@ -134,18 +135,19 @@ def random_order(n, seed, stream):
     return np.argsort(np.random.Philox(key=key).random_raw(n), kind='stable').tolist()
 
 # Names that people use
-_SPLITS = {'train': 'train', 'valid': 'valid', 'validation': 'valid', 'val': 'valid',
-           'test': 'test'}
+_SPLITS = dict(train='train', valid='valid', validation='valid', val='valid', test='test')
 
 @patch
 def parts(self:Documents)->Split: # `train`, `valid`, `test`
     "The split that the data came with, in `metadata['split']`"
-    for o in self.docs:
-        if o.metadata.get('split') not in _SPLITS:
-            raise ValueError(f"{o.name} has the split {o.metadata.get('split')!r}: expected one "
-                             f"of {', '.join(_SPLITS)}. `split` draws one")
-    return Split(*(Documents(doc for doc in self.docs if _SPLITS[doc.metadata['split']]==part)
-                   for part in Split._fields))
+    docs = {part: [] for part in Split._fields}
+    for doc in self.docs:
+        name = doc.metadata.get('split')
+        if name not in _SPLITS:
+            raise ValueError(f'{doc.name} has the split {name!r}: '
+                             f'expected one of {", ".join(_SPLITS)}. `split` draws one')
+        docs[_SPLITS[name]].append(doc)
+    return Split(*map(Documents, docs.values()))
 
 # %% ../../nbs/40_data/07_documents.ipynb #7ff74f9b
 @patch
@@ -170,16 +172,17 @@ def split(self:Documents,
 # %% ../../nbs/40_data/07_documents.ipynb #478b8bb6
 def _find_folder(folder):
     "`folder`, or the folder of that name in the folder `REFORMER_RNN_DATA`"
-    places = list(dict.fromkeys(Path(o)/folder
-                                for o in ('',os.environ.get('REFORMER_RNN_DATA')) if o is not None))
-    for p in places:
-        if p.is_dir(): return p
+    roots = ['',os.environ.get('REFORMER_RNN_DATA', '')]
+    places = list(dict.fromkeys(Path(root)/folder for root in roots))
+    for place in places:
+        if place.is_dir(): return place
     raise FileNotFoundError(f'there is no folder {" or ".join(map(str, places))}; '
                             'REFORMER_RNN_DATA may name a folder of data')
 
 def _check_options(invalid, empty, lazy=False):
     "Check the options that all readers share"
-    check_choice('invalid', invalid, INVALID); check_choice('empty', empty, ('error','skip'))
+    check_choice('invalid', invalid, INVALID)
+    check_choice('empty', empty, ('error','skip'))
     if lazy and invalid=='replace':
         raise ValueError("invalid='replace' changes a text, and lazy=True reads it from its file "
                          "as it is: use one of them")
@@ -188,8 +191,9 @@ def _document(name, data, metadata, invalid, empty, path=None):
     """A document of the bytes that were read, kept in memory unless there is a `path`; None to
     leave it out"""
     data = _utf8(data, name, invalid)
-    return None if data is None or not data and empty=='skip' else Document(name,
-            data if path is None or not data else path, metadata)
+    if data is None or not data and empty=='skip': return None
+    in_file = path is not None and data
+    return Document(name, path if in_file else data, metadata)
 
 # %% ../../nbs/40_data/07_documents.ipynb #a42a8e42
 def read_folder(
@@ -278,8 +282,8 @@ def read_pg19(
         if known and _SPLITS.get(known.get('split'), doc.metadata['split'])!=doc.metadata['split']:
             raise ValueError(f"{path} has the split {known['split']!r} for {doc.name}")
         docs.append(Document(key, doc.path or doc.data, (known or {}) | doc.metadata))
-    return Documents(sorted(docs, key=lambda o: (Split._fields.index(o.metadata['split']),
-                                                 len(o.name),o.name)))
+    def place(doc): return Split._fields.index(doc.metadata['split']),len(doc.name),doc.name
+    return Documents(sorted(docs, key=place))
 
 # %% ../../nbs/40_data/07_documents.ipynb #939a643a
 def _read_record(line, where, field, invalid):
@@ -345,11 +349,14 @@ def read_latex(
     return docs
 
 # %% ../../nbs/40_data/07_documents.ipynb #c85c24fd
+def _left_out(name, exclude):
+    "Does a folder of this name hold no sources?"
+    return name in exclude or name.startswith(('.','__pycache__'))
+
 def _source_files(folder, suffix, exclude):
     "Files below a folder, in the order of their paths"
     for here,folders,files in os.walk(folder):
-        folders[:] = sorted(o for o in folders if o not in exclude
-                            and not o.startswith(('.','__pycache__')))
+        folders[:] = sorted(o for o in folders if not _left_out(o, exclude))
         yield from (Path(here)/path for path in sorted(files) if path.endswith(suffix))
 
 def _package(name, paths, root, invalid):
@@ -381,12 +388,11 @@ def read_packages(
     root = Path(sysconfig.get_path('stdlib')) if root is None else _find_folder(root)
     docs = []
     for o in sorted(root.iterdir(), key=lambda o: o.name):
-        if o.is_dir() and (o.name in exclude or o.name.startswith(('.','__pycache__')) or library
-                           and not o.name.isidentifier()):
-            continue
         if o.is_dir():
-            docs.append(_package(o.name, list(_source_files(o, suffix, exclude)), root, invalid))
-        elif modules and o.name.endswith(suffix): docs.append(_package(o.name, [o], root, invalid))
+            hidden = _left_out(o.name, exclude) or library and not o.name.isidentifier()
+            paths = [] if hidden else list(_source_files(o, suffix, exclude))
+        else: paths = [o] if modules and o.name.endswith(suffix) else []
+        docs.append(_package(o.name, paths, root, invalid))
     docs = Documents(doc for doc in docs if doc is not None)
     if library:
         # the library of another version is another text

@@ -102,10 +102,10 @@ def check_table(
     wanted = [outlook.dates,*columns]
     missing = [str(column) for column in wanted if column not in frame]
     if missing:
-        raise ValueError(f'{name} has no {", ".join(missing)}, and the model was trained with '
-                         f'{", ".join(map(str, wanted))}; it has '
-                         f'{", ".join(map(str, frame.columns))}. Rename the columns '
-                         '(`df.rename(columns=...)`), or train on this table')
+        raise ValueError(f'{name} has no {", ".join(missing)}, '
+                         f'and the model was trained with {", ".join(map(str, wanted))}; '
+                         f'it has {", ".join(map(str, frame.columns))}. '
+                         'Rename the columns (`df.rename(columns=...)`), or train on this table')
 
 # %% ../../nbs/40_data/13_outlook.ipynb #f9758b62
 def read_table(

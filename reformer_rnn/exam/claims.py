@@ -104,7 +104,7 @@ parity('a recurrent network computes parity', 'Merrill et al. 2024, section 5',
 parity('signs are what matters', 'Grazzi et al. 2025, experiments on parity',
        'The same layer learns parity with eigenvalues down to -1 and not without',
        region=above_zero, measure=apart('parity', 'delta:2', 'delta:1', 256),
-       setting='right answers at 256 bits, delta:2 minus delta:1')
+       setting='right answers at 256 bits, delta:2 minus delta:1', form='{:+.1%}')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #e59c3395
 copying = about('selective_copy')

@@ -229,7 +229,8 @@ def most_text(
     most = max(solved.values())
     best = [f'`{name}`' for name,n in solved.items() if n==most]
     sat = {cell.task.name for cell in cells if not cell.task.held_out}
-    return [f'Most tasks are solved by {first_of(best)}: {most} of {len(sat)}.']
+    return [f'No candidate solves more than {most} of {len(sat)} tasks; {first_of(best)} '
+            f'{"do" if best[1:] else "does"}.']
 
 # %% ../../nbs/80_exam/03_results.ipynb #7b2ade78
 def planned_text(cells)->str:
@@ -379,8 +380,8 @@ def exam_numbers(
     rows = []
     for (task,name),cell in cells.items():
         if task not in sat: continue
-        runs = [[rounded(run['accuracy'].get(str(size))) for size in cell.task.test]
-                for run in cell.runs]
+        def shares(run): return [rounded(run['accuracy'].get(str(n))) for n in cell.task.test]
+        runs = [shares(run) for run in cell.runs]
         rows.append(dict(candidate=name, task=task, grade=cell.grade, runs=runs))
     order = list(all_candidates())
     rows.sort(key=lambda row: order.index(row['candidate']) if row['candidate'] in order else 99)
@@ -419,10 +420,12 @@ def busiest(
     cells:dict, # From `exam_cells`
     most:int=10, # Candidates
 )->list: # Names
-    "The candidates that have sat most tasks, without the controls"
-    names = [name for _,name in cells if not is_control(name)]
-    counts = {name: names.count(name) for name in names}
-    return sorted(counts, key=counts.get, reverse=True)[:most]
+    "The candidates that have sat most tasks, and of equals the best, without the controls"
+    found = {}
+    for (_,name),cell in cells.items():
+        if not is_control(name): found.setdefault(name, []).append(cell.grade)
+    def rank(name): return len(found[name]),*map(found[name].count, ('solved','learned'))
+    return sorted(found, key=rank, reverse=True)[:most]
 
 # %% ../../nbs/80_exam/03_results.ipynb #a919d16a
 def plot_lengths(
@@ -469,16 +472,18 @@ def plot_recall(
     label:str, # Of the axis
 )->plt.Figure: # None without cells
     "Recall against what it costs, one panel per number of pairs"
-    shown = [cell for (task,name),cell in cells.items() if task=='mqar' and name in costs]
+    sat = [cell for (task,_),cell in cells.items() if task=='mqar']
+    shown = [cell for cell in sat if cell.name in costs]
     if not shown: return None
     sizes = exam_tasks['mqar'].test
     ends = decades([costs[cell.name] for cell in shown])
     fig,axes = plt.subplots(1, len(sizes), figsize=(9.5,3+.18*(len(shown)//5)),
                             layout='constrained', sharex=True, sharey=True)
     for ax,size in zip(axes, sizes):
-        for i,cell in enumerate(shown): draw_recall(ax, cell, size, costs[cell.name], i)
+        for cell in shown: draw_recall(ax, cell, size, costs[cell.name], sat.index(cell))
         ax.set(title=f'{size} pairs', xscale='log', ylim=(-.05,1.05), xlim=ends)
         ax.set_xticks(ends); ax.minorticks_off()
+        for tick,side in zip(ax.get_xticklabels(), ('left','right')): tick.set_ha(side)
     axes[0].set_ylabel('values found')
     axes[len(sizes)//2].set_xlabel(label)
     fig.legend(*axes[0].get_legend_handles_labels(), loc='outside lower center', ncols=5,

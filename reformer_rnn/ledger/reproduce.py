@@ -95,7 +95,7 @@ def deviations(
     new:dict, # New record
     jobs:list, # All old records
 )->list: # Sentences; empty if everything is reproduced
-    "What a new record has that the old ones do not make expect"
+    "What in a new record the old ones did not lead one to expect"
     paths = job.experiment.headline
     old_numbers = headline(job.record, paths)
     stored = [headline(other.record, paths) for other in jobs if alike(job, other)]

@@ -36,8 +36,8 @@ def check_labels(
 )->list:
     "Refuse names that are no texts, too few or too many, or twice the same"
     if labels is None: return None
-    if len(labels)!=n_classes or len(set(labels))!=n_classes or not all(
-        isinstance(o, str) for o in labels):
+    texts = all(isinstance(label, str) for label in labels)
+    if not texts or len(labels)!=n_classes or len(set(labels))!=n_classes:
         raise ValueError(f'labels={labels!r}: expected {n_classes} different names')
     return list(labels)
 

@@ -287,8 +287,9 @@ def __call__(self:Decoder,
         raise ValueError(f'token {n}: the model has {self.room} positions (max_len)')
     tokens = tokens.view(self.batch, 1)
     with torch.inference_mode():
-        logits = self.together([step(tokens if rows is None else tokens[rows], self.quiet)
-                                for rows,step in self.groups])
+        parts = [tokens if rows is None else tokens[rows] for rows,_ in self.groups]
+        logits = self.together([step(part, self.quiet)
+                                for (_,step),part in zip(self.groups, parts)])
     self.length = n # a token that was refused takes no place
     return logits
 

@@ -223,12 +223,15 @@ class GatedRecurrence(Retrofit):
         super().__init__(shape, layers)
         d = shape.d_model
         n = len(self.layers)
-        check_int('r', r); check_choice('decay', decay, ('gated','fixed'))
-        self.write,self.gate,self.read = (nn.ModuleList(nn.Linear(*o) for _ in range(n))
-                                          for o in ((d,r),(d,r),(r,d)))
+        check_int('r', r)
+        check_choice('decay', decay, ('gated','fixed'))
+        def linears(*sizes): return nn.ModuleList(nn.Linear(*sizes) for _ in range(n))
+        self.write = linears(d, r)
+        self.gate = linears(d, r)
+        self.read = linears(r, d)
         times = [torch.linspace(1, 7, r) for _ in range(n)]
         self.fixed = nn.ParameterList(times) if decay=='fixed' else None
-        self.forget = nn.ModuleList(nn.Linear(d, r) for _ in range(n)) if decay=='gated' else None
+        self.forget = linears(d, r) if decay=='gated' else None
         for o,b in zip(self.forget or (), times): o.bias = nn.Parameter(b)
         for o in self.read: nn.init.zeros_(o.weight); nn.init.zeros_(o.bias)
 

@@ -65,10 +65,11 @@ def model_layers(
     if options and len(at)==n_layers:
         raise ValueError(f'options {", ".join(options)}: expected none, since `at` says what '
                          'every block has')
-    specs = [at.get(i, (attention,options)) for i in range(n_layers)]
-    return [check_given(spec, d_model) if isinstance(spec, AttentionLayer)
-            else build_attention(spec, d_model, n_heads, max_len, depth=i)
-            for i,spec in enumerate(specs)]
+    def layer(i):
+        spec = at.get(i, (attention,options))
+        if isinstance(spec, AttentionLayer): return check_given(spec, d_model)
+        return build_attention(spec, d_model, n_heads, max_len, depth=i)
+    return [layer(i) for i in range(n_layers)]
 
 # %% ../../nbs/30_models/05_lm.ipynb #c881f653
 def check_given(layer, d_model):

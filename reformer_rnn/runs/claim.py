@@ -6,10 +6,10 @@
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
            'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
            'mean_of', 'difference', 'bits_in_training', 'pooled', 'run_name', 'check_definition', 'check_settings',
-           'check_alike', 'check_pairs', 'same_fact', 'check_data', 'at_least', 'at_most', 'between', 'near', 'verdict',
-           'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row',
-           'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing',
-           'number_of']
+           'check_alike', 'check_pairs', 'same_fact', 'check_data', 'written', 'at_least', 'at_most', 'between', 'near',
+           'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims',
+           'ledger_row', 'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text',
+           'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple
@@ -197,19 +197,24 @@ def check_data(
 # %% ../../nbs/60_runs/07_claim.ipynb #e08e2187
 Region = namedtuple('Region', 'low high words') # Ends, and how the table says it
 
+def written(form, x)->str:
+    "A number as a claim writes it; a share with a sign is a difference, in percentage points"
+    text = form.format(x)
+    return text.replace('%', ' points') if '+' in form else text
+
 def at_least(
     x:float, # The smallest number for which the claim is true
     form:str='{:g}', # How it is written
 )->Region:
     "Everything from a number on"
-    return Region(x, inf, f'at least {form.format(x)}')
+    return Region(x, inf, f'at least {written(form, x)}')
 
 def at_most(
     x:float, # The largest number for which the claim is true
     form:str='{:g}', # How it is written
 )->Region:
     "Everything up to a number"
-    return Region(-inf, x, f'at most {form.format(x)}')
+    return Region(-inf, x, f'at most {written(form, x)}')
 
 def between(
     low:float, # The smallest number for which the claim is true
@@ -217,7 +222,7 @@ def between(
     form:str='{:g}', # How they are written
 )->Region:
     "Everything from one number to another"
-    return Region(low, high, f'{form.format(low)} to {form.format(high)}')
+    return Region(low, high, f'{written(form, low)} to {written(form, high)}')
 
 # %% ../../nbs/60_runs/07_claim.ipynb #1dedcb7a
 def near(
@@ -388,10 +393,11 @@ def ours_text(
 )->str:
     "Our number and its interval as text"
     if row['value'] is None: return ''
-    value,low,high = (None if row[end] is None else claim.form.format(row[end])
-                      for end in ('value','low','high'))
-    if low is None: return f'{value} (one run)'
-    return value if row['low']==row['high'] else f'{value} [{low}, {high}]'
+    value = written(claim.form, row['value'])
+    if row['low'] is None: return f'{value} (one run)'
+    if row['low']==row['high']: return value
+    ends = [written(claim.form, row[end]).removesuffix(' points') for end in ('low','high')]
+    return f'{value} [{", ".join(ends)}]'
 
 # %% ../../nbs/60_runs/07_claim.ipynb #c5b04b0a
 def excludes_theirs(
@@ -411,9 +417,9 @@ def effect_text(
     if row['low'] is None: return 'one run shows no effect'
     if row['effect'] is None: return 'no effect could be shown'
     if row['effect']==0: return ''
-    shown = f'could show {claim.form.replace(":+", ":").format(row["effect"])}'
+    shown = f'could show {written(claim.form, row["effect"]).removeprefix("+")}'
     if not excludes_theirs(row): return shown
-    return f'{shown}, and excludes {claim.form.format(row["claimed"])}'
+    return f'{shown}, and excludes {written(claim.form, row["claimed"])}'
 
 # %% ../../nbs/60_runs/07_claim.ipynb #dfc7cd30
 def standing(

@@ -64,7 +64,8 @@ def over_seeds(
     half = float(t.ppf(.975, n-1))*stdev(values)/sqrt(n)
     ends = middle-half,middle+half
     if half==0 and items: ends = left_open(middle, items, bounds)
-    return from_runs(Measured(middle, *within(ends, bounds), n), values)
+    low,high = within(ends, bounds)
+    return from_runs(Measured(middle, min(low, middle), max(high, middle), n), values)
 
 # %% ../../nbs/60_runs/01_interval.ipynb #68c98bde
 def within(ends, bounds)->tuple:

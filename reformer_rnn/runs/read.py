@@ -97,9 +97,10 @@ def record_files(
 )->list: # Paths
     "All JSON files of a folder and those below it, except for those of checkpoints and models"
     folder = Path(folder)
-    files = sorted(folder.rglob('*.json'))
-    return [path for path in files if not any(p.endswith(('.checkpoints','.model'))
-                                        for p in path.relative_to(folder).parts)]
+    def beside(path): # the files of a checkpoint or a model are no records
+        parts = path.relative_to(folder).parts
+        return any(part.endswith(('.checkpoints','.model')) for part in parts)
+    return [path for path in sorted(folder.rglob('*.json')) if not beside(path)]
 
 # %% ../../nbs/60_runs/05_read.ipynb #f94a1b49
 class Runs(Sequence):
@@ -152,9 +153,9 @@ def where(self:Runs, **values)->Runs:
     "The runs in which all of these names have these values"
     names = {full_name(name.replace('__', '.'), self.fields): as_text(value)
              for name,value in values.items()}
-    kept = [all(as_text(leaves.get(name))==value for name,value in names.items())
-            for leaves in self.flats]
-    return Runs([run for run,keep in zip(self, kept) if keep], self.command)
+    def fits(leaves):
+        return all(as_text(leaves.get(name))==value for name,value in names.items())
+    return Runs([run for run,leaves in zip(self, self.flats) if fits(leaves)], self.command)
 
 # %% ../../nbs/60_runs/05_read.ipynb #f35f315b
 @patch
@@ -367,9 +368,9 @@ def differing(
     def tells(name):
         if name in ('experiment','attention'): return True
         return name.startswith('config.') and name not in not_groups
-    names = [name for leaves in runs.flats for name in leaves if tells(name)]
-    return [name for name in dict.fromkeys(names)
-            if len({as_text(leaves.get(name)) for leaves in runs.flats})>1]
+    def values(name): return {as_text(leaves.get(name)) for leaves in runs.flats}
+    names = dict.fromkeys(name for leaves in runs.flats for name in leaves if tells(name))
+    return [name for name in names if len(values(name))>1]
 
 # %% ../../nbs/60_runs/05_read.ipynb #ca62a9f3
 def compare(
@@ -422,8 +423,8 @@ def listed(
 def save_curves(runs, metric, by, path):
     "Draw a metric over the epochs, or else the training loss"
     measured = all(metric.removeprefix('epochs.') in run.get('epochs', {}) for run in runs)
-    named = Runs([run | dict(group=', '.join(as_text(leaves.get(name)) for name in by) or 'runs')
-                  for run,leaves in zip(runs, runs.flats)])
+    groups = [', '.join(as_text(leaves.get(name)) for name in by) for leaves in runs.flats]
+    named = Runs([run | dict(group=group or 'runs') for run,group in zip(runs, groups)])
     ax = named.plot(metric if measured else 'steps.train_loss', by='group')
     ax.legend(fontsize=8)
     save_figure(ax.figure, path)

@@ -282,25 +282,24 @@ class StopOnNonFinite(OutsideFinder):
 
     def before_step(self):
         "Look at the gradients of an update"
-        if get_total_norm([param.grad for param in self.model.parameters()
-                           if param.grad is not None]).isfinite():
-            return
-        bad = [name for name,p in self.model.named_parameters() if p.grad is not None
-               and not p.grad.isfinite().all()]
+        grads = {name: p.grad for name,p in self.model.named_parameters() if p.grad is not None}
+        if get_total_norm(grads.values()).isfinite(): return
+        bad = [name for name,grad in grads.items() if not grad.isfinite().all()]
         if bad:
-            self._stop(f'the loss is {self.loss.item():.4g}, but the gradient '
-                       f'of {bad[0]}{f" and {len(bad)-1} others" if bad[1:] else ""} '
-                       'is infinite or not a number')
+            others = f' and {len(bad)-1} others' if bad[1:] else ''
+            self._stop(f'the loss is {self.loss.item():.4g}, '
+                       f'but the gradient of {bad[0]}{others} is infinite or not a number')
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #b069f68f
 @patch
 def _stop(self:StopOnNonFinite, what):
     saved = getattr(getattr(self.learn, 'checkpoint', None), 'newest', None)
+    lr = self.opt.hypers[-1]['lr']
     self.error = (f'{what} in epoch {self.epoch}, training step {self.train_iter}, '
-                  f'at learning rate {self.opt.hypers[-1]["lr"]:.3g}; the weights are still '
-                  'those after the last step with a finite '
-                  'loss and gradient. Lower the learning rate, or look at the batch in '
-                  '`learn.xb`' + (f'. The last checkpoint is {saved}' if saved else ''))
+                  f'at learning rate {lr:.3g}; the weights are still '
+                  'those after the last step with a finite loss and gradient. '
+                  'Lower the learning rate, or look at the batch in `learn.xb`')
+    if saved: self.error += f'. The last checkpoint is {saved}'
     raise CancelFitException
 
 @patch
@@ -332,6 +331,11 @@ class SwitchAttention(PartOfEpoch):
         self.stack.close()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #79dacb0e
+def _is_plain(loss):
+    "Is a loss the mean of cross-entropies, all of the same weight?"
+    if not isinstance(loss, nn.CrossEntropyLoss): return False
+    return loss.weight is None and not loss.label_smoothing and loss.reduction=='mean'
+
 class ChunkedLoss(PartOfEpoch):
     "Train with output layer and cross-entropy in slices of positions, and validate as usual"
     def __init__(self,
@@ -348,8 +352,7 @@ class ChunkedLoss(PartOfEpoch):
         if not isinstance(out, nn.Linear):
             raise ValueError(f'ChunkedLoss: a {type(self.model).__name__} '
                              'has no linear output layer `out`')
-        if (not isinstance(loss, nn.CrossEntropyLoss) or loss.weight is not None
-            or loss.label_smoothing or loss.reduction!='mean'):
+        if not _is_plain(loss):
             raise ValueError('ChunkedLoss computes a plain mean cross-entropy, and the loss '
                              f'function is {self.loss_func}: use CrossEntropyLossFlat without '
                              'weights or label smoothing')

@@ -61,8 +61,10 @@ def _goes_on(dl): return getattr(dl, 'epochs_go_on', False)
 def loader_states(dls)->list: # One dict a loader
     """What the loaders' orders depend on: their generators, and the epochs that they have counted;
     or what they say themselves"""
-    return [dl.state_dict() if _goes_on(dl)
-            else dict(rng=dl.rng.getstate(), epoch=getattr(dl, 'epoch', None)) for dl in dls]
+    def state(dl):
+        if _goes_on(dl): return dl.state_dict()
+        return dict(rng=dl.rng.getstate(), epoch=getattr(dl, 'epoch', None))
+    return [state(dl) for dl in dls]
 
 def set_loader_states(dls, states):
     "Put all loaders back"
@@ -121,8 +123,8 @@ def _optimizer_state(opt):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #cc01f3fe
 def _set_optimizer_state(opt, saved):
     for (p,*_),state in zip(opt.all_params(), saved['state']):
-        opt.state[p] = {k: v.to(p.device) if isinstance(v, Tensor) else v
-                        for k,v in state.items()}
+        opt.state[p] = {name: v.to(p.device) if isinstance(v, Tensor) else v
+                        for name,v in state.items()}
     if isinstance(opt, Lookahead): _set_slow_weights(opt, **saved)
     if isinstance(_inner(opt), OptimWrapper): _inner(opt).opt.load_state_dict(saved['wrapped'])
     else:
@@ -146,21 +148,22 @@ def checkpointed_attributes(
     "What a callback wants to be saved"
     own = getattr(type(cb), 'checkpointed', None)
     if own is not None: return own
-    known = (fastai_attributes[cls.__name__]
-             for cls in type(cb).__mro__ if cls.__name__ in fastai_attributes)
-    return next(known, None)
+    known = [cls.__name__ for cls in type(cb).__mro__ if cls.__name__ in fastai_attributes]
+    return fastai_attributes[known[0]] if known else None
 
 def _callback_states(learn):
     "Attributes of all callbacks, by the callbacks' names"
-    return {cb.name: {o: getattr(cb, o)
-                      for o in checkpointed_attributes(cb) or () if hasattr(cb, o)}
-                      for cb in learn.cbs}
+    def state(cb):
+        names = checkpointed_attributes(cb) or ()
+        return {name: getattr(cb, name) for name in names if hasattr(cb, name)}
+    return {cb.name: state(cb) for cb in learn.cbs}
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #663e38ec
 def _visible(cb):
     "What can be seen of a callback that does not say what it remembers"
-    return {k: v if isinstance(v, (int,float,str)) else len(v)
-            for k,v in vars(cb).items() if k!='learn' and isinstance(v, (int,float,str,list,dict))}
+    def seen(v): return v if isinstance(v, (int,float,str)) else len(v)
+    return {k: seen(v) for k,v in vars(cb).items()
+            if k!='learn' and isinstance(v, (int,float,str,list,dict))}
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #5ca62a58
 def _update(sha, o):
@@ -480,14 +483,17 @@ def _after_step(self:Checkpoint, iteration):
     if self.agreed: self._leave()
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #2ccec661
+def _values(metric):
+    "What a metric has added up so far"
+    return {k: v for k,v in vars(metric).items() if isinstance(v, (int,float,Tensor))}
+
 @patch
 def _tree(self:Checkpoint, epoch, iteration):
     """Everything that training remembers; in the first of several processes with what the others
     have of their own"""
     learn = self.learn
-    rec = self.learn.recorder
-    metrics = [{k: v for k,v in vars(metric).items() if isinstance(v, (int,float,Tensor))}
-               for metric in learn.metrics] if rec.train_metrics else []
+    rec = learn.recorder
+    metrics = [_values(metric) for metric in learn.metrics] if rec.train_metrics else []
     own = dict(start=self.start, random=random_states(learn.model),
                gradients=_gradients(learn.model), state=getattr(learn.model, 'state', None),
                callbacks=_callback_states(learn), metrics=metrics)

@@ -35,8 +35,7 @@ class WarnAtFloor(OutsideFinder):
         if self.looked or done<self.share: return
         self.looked = True
         if (loss := float(self.learn.smooth_loss))>=self.floor:
-            warnings.warn(f'after {done:.0%} of the training the loss is {loss:.4f}, and '
-                          f'{self.trivial} has {self.floor:.4f}: the model has learned nothing '
-                          'else yet. '
-                          'Look at learning rate, targets and model before you spend the rest of '
-                          'the time')
+            warnings.warn(f'after {done:.0%} of the training the loss is {loss:.4f}, '
+                          f'and {self.trivial} has {self.floor:.4f}: '
+                          'the model has learned nothing else yet. Look at learning rate, '
+                          'targets and model before you spend the rest of the time')

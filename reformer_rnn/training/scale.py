@@ -67,8 +67,9 @@ class Compiled(TemporaryChange):
     def before_fit(self):
         "Compile, or say what is missing"
         super().before_fit()
-        if (self.backend=='inductor' and next(self.model.parameters()).device.type=='cpu'
-            and not any(map(shutil.which, ('c++','g++','clang++','cl')))):
+        on_cpu = next(self.model.parameters()).device.type=='cpu'
+        compilers = [name for name in ('c++','g++','clang++','cl') if shutil.which(name)]
+        if self.backend=='inductor' and on_cpu and not compilers:
             raise ValueError('compile=inductor: on a CPU it needs a C++ compiler, and there is '
                              'none; install one, or leave compile out')
         self.model.compile(backend=self.backend)

@@ -24,8 +24,8 @@ def _numbers(o):
     "One tensor for a long list of floats or of tensors with one number; None for other lists"
     if len(o)<8: return None
     if all(type(v) is float for v in o): return 'floats',torch.tensor(o, dtype=torch.float64)
-    if all(isinstance(v, Tensor) and v.ndim==0 and v.dtype==getattr(o[0], 'dtype', None)
-           for v in o):
+    dtype = getattr(o[0], 'dtype', None)
+    if all(isinstance(v, Tensor) and v.ndim==0 and v.dtype==dtype for v in o):
         return 'stack',torch.stack([v.detach().as_subclass(Tensor).cpu() for v in o])
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #245936ac
@@ -199,8 +199,8 @@ def read_manifest(
     if manifest.get('sha256')!=_digest(manifest):
         raise ValueError(f'{path}: manifest.json was changed or damaged, its checksum is wrong')
     tensors = manifest.get('tensors')
-    if not (isinstance(tensors, dict) and {'bytes','sha256'}<=tensors.keys()
-            and 'content' in manifest):
+    described = isinstance(tensors, dict) and {'bytes','sha256'}<=tensors.keys()
+    if not described or 'content' not in manifest:
         raise ValueError(f'{path}: manifest.json is not what this library writes, though its '
                          'checksum is right')
     return manifest

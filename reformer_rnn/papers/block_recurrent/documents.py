@@ -385,7 +385,7 @@ def plot_documents(
     runs.lines(right, bits_by_distance, marker='.')
     for ax in (left,right):
         for name,line in (('unigram','--'), ('bigram',':')):
-            dashed(ax, runs[0]['floors'][name], ls=line)
+            dashed(ax, runs[0]['floors'][name], label=f'{name} entropy', ls=line)
     unit = 'byte' if runs[0]['config']['vocab_sz']==256 else 'token'
     left.set(title='training', xlabel=f'million {unit}s', ylabel=f'bits per {unit}')
     right.set(title='test documents', xlabel=f'distance from the beginning ({unit}s)',

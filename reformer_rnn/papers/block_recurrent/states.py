@@ -150,7 +150,9 @@ def plot_states(
     if 'by_block' in runs[0]:
         cfg = runs[0]['config']
         ends = cfg['n_layers'],state_tasks[cfg['task']].learned_at//cfg['window']
-        for end in ends: ax.axvline(end+.5, color='grey', lw=.8, ls=':')
+        for end,what in zip(ends, ('windows end','training ends')):
+            ax.axvline(end+.5, color='grey', lw=.8, ls=':')
+            ax.text(end+.6, 1.02, what, va='top', fontsize=8, color='grey')
         ax.set(xlabel='block')
     else:
         ax.set_xscale('log', base=2)

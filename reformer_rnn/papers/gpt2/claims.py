@@ -145,7 +145,8 @@ recall(
     'A recurrent state remembers over many steps, where a state without recurrence is lost',
     region=above_zero, measure=difference('kv','kv-plain','accuracy.24'),
     results='gpt2_recall_gate',
-    setting='right answers 24 windows later, gated carry minus none')
+    setting='right answers 24 windows later, gated carry minus none',
+    form='{:+.1%}')
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #8eb51d3e
 for memory in memories: improves(memory)

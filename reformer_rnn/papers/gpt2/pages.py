@@ -39,7 +39,7 @@ from ...models.gpt2_memory import GPT2Shape,retrofits
 from .recall import gpt2_kinds
 from ...runs.experiment import Experiment,same_settings
 from ...runs.interval import Drawn,over_seeds
-from ...runs.read import Runs,shown
+from ...runs.read import Runs,legend_below,shown
 from ...runs.record import environment
 from ...runs.train import LongRun,Training,fit_recorded,run_path
 from ...training.checkpoints import differences
@@ -559,8 +559,7 @@ def plot_gpt2(
     axs[0].set_ylabel(f'bits per byte, difference to {against}')
     axs[0].set_ylim(top=min(axs[0].get_ylim()[1], .25)) # a run that diverged would hide all others
     axs[1].set_xlabel('windows before')
-    if names: axs[1].legend(fontsize=7, loc='center left', bbox_to_anchor=(1,.5))
-    return fig
+    return legend_below(axs[1])
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #3a288b22
 def check_gpt2(cfg:GPT2Config):

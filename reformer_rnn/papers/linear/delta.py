@@ -82,8 +82,10 @@ def delta_calls(
     def call(f, xs):
         if backward: return lambda: torch.autograd.grad(f(*xs).sum(), xs)
         return torch.no_grad()(lambda: f(*xs))
-    return {name: call(f, [inputs[s][x] for x in letters.split()])
-            for name,(f,letters,s) in delta_candidates(cfg, n).items()}
+    calls = {}
+    for name,(f,letters,s) in delta_candidates(cfg, n).items():
+        calls[name] = call(f, [inputs[s][letter] for letter in letters.split()])
+    return calls
 
 def time_training(cfg):
     "Both passes of all candidates at all lengths, in turns; one dict for each"

@@ -169,9 +169,11 @@ def plot_bits(
     for i,own in enumerate(runs.by('attention').values()):
         for bits in own.values('bits_per_dim'): left.plot(last, bits, 'o', color=f'C{i}', ms=4)
         right.plot(np.mean(own.values('bits_by_class'), 0), 'o-', color=f'C{i}', ms=4, lw=.8)
-    for name,bits in runs[0]['floors'].items():
+    floors = {name: bits for name,bits in runs[0]['floors'].items() if name!='uniform'}
+    for name,bits in floors.items():
         dashed(left, bits)
-        if name!='uniform': left.text(last, bits, f'table: {name}', ha='right', fontsize=8)
+        side = 'bottom' if bits==max(floors.values()) else 'top'
+        left.text(last, bits, f'table: {name}', ha='right', va=side, fontsize=8)
     left.set(title='Validation (lines) and test images (dots)', ylim=(None,3))
     right.set(title='Test images by class', xlabel='digit', xticks=range(10))
     for ax in (left,right): ax.set_ylabel('bits per pixel')

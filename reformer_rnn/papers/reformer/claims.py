@@ -44,9 +44,8 @@ def sudden(attention):
     def share(run):
         start = run['chance']['loss']
         losses = np.array(run['steps']['train_loss'])/start
-        first,last = (next((i for i,loss in enumerate(losses) if loss<part), len(losses))
-                      for part in (.9,.1))
-        return (last-first+1)/len(losses)
+        def reached(part): return next((i for i,loss in enumerate(losses) if loss<part), len(losses))
+        return (reached(.1)-reached(.9)+1)/len(losses)
     def measure(runs):
         own = runs.of(attention)
         found = over_seeds(map(share, own))
@@ -106,7 +105,7 @@ state = partial(reformer_claims.state, REPORT)
 
 solves = at_least(.99, '{:.0%}')
 short_copy = 'length 256 and 500 steps of 16 instead of 1,024 and 150,000 of 64'
-claim = partial(state, results='copy copy_more', form='{:.1%}', smaller=short_copy,
+claim = partial(state, results='copy copy_more', form='{:.2%}', smaller=short_copy,
                 notebook='70_papers/10_reformer/01_copy')
 grown = '200 steps of 8 sequences after 600 of shorter ones, instead of 150,000 of 64'
 full_length = partial(claim, results='copy1024', smaller=grown,
@@ -126,9 +125,10 @@ claim('four rounds copy', 'Results, table, row LSH-4, column LSH-4',
       setting='accuracy of four rounds')
 claim('four rounds are like full', 'Results, text',
       'Four rounds give near identical performance to full attention',
-      '-0.23 %', -.0023, between(-.01, .01, '{:.0%}'),
+      '-0.23 %', -.0023, between(-.01, .01, '{:+.0%}'),
       measure=ahead('lsh-4','shared_qk','LSH-4','full'),
-      setting='accuracy of four rounds minus full attention')
+      setting='accuracy of four rounds minus full attention',
+      form='{:+.1%}')
 claim('two rounds copy', 'Results, table, row LSH-2, column LSH-2',
       'A transformer with two rounds of hashing solves the task',
       '97.08 %', .9708, at_least(.95, '{:.0%}'),
@@ -138,9 +138,10 @@ claim('two rounds copy', 'Results, table, row LSH-2, column LSH-2',
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #b1343074
 claim('one round falls behind', 'Results, table, row LSH-1, column LSH-1',
       'With one round of hashing a model is clearly worse than with four',
-      '56.09 % against 99.77 %', -.4368, at_most(-.05, '{:.0%}'),
+      '56.09 % against 99.77 %', -.4368, at_most(-.05, '{:+.0%}'),
       measure=ahead('lsh-1','lsh-4','LSH-1','LSH-4'),
       setting='accuracy of one round minus four',
+      form='{:+.1%}',
       why='The next claim is about more steps.')
 claim('one round gets there', 'Discrepancy, item 1',
       'With a higher learning rate, one round of hashing is trained to near perfection',
@@ -155,13 +156,15 @@ claim('fewer rounds, worse training', 'Claim; Results, text',
       'Performance decreases as the number of hashing rounds in training decreases',
       '99.77, 97.08, 56.09 %', -.4099, below_zero,
       measure=ahead('lsh-1','lsh-2','LSH-1','LSH-2'),
-      setting='accuracy of one round minus two')
+      setting='accuracy of one round minus two',
+      form='{:+.1%}')
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #e4b046b6
 claim('fewer rounds, worse evaluation', 'Results, text',
       'Models trained with hashing get worse with fewer rounds at evaluation',
       '-22.09 %', -.2209, below_zero,
       setting='accuracy under one round minus eight, trained with four',
+      form='{:+.1%}',
       measure=ahead('lsh-4','lsh-4','LSH-1','LSH-8'))
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #0885f9cd
@@ -176,7 +179,8 @@ claim('more rounds are no help to full', 'Results, table, row Full',
       'Under eight rounds the fully trained model is worse than under one',
       '-3.19 %', -.0319, below_zero,
       measure=ahead('shared_qk','shared_qk','LSH-8','LSH-1'),
-      setting='accuracy under eight rounds minus one, trained with full attention')
+      setting='accuracy under eight rounds minus one, trained with full attention',
+      form='{:+.1%}')
 claim('no clear trend in the rounds', 'Discrepancy, text',
       'When the fully trained model is evaluated, there is no clear trend in the role of '
       'hashing rounds',
@@ -202,7 +206,8 @@ full_length('fewer rounds in training, better under full',
             'rounds do better than those trained with four',
             '75.94 % against 46.54 %', .294, above_zero,
             measure=ahead('lsh-2','lsh-4','full','full'),
-            setting='accuracy under full attention, trained with two rounds minus four')
+            setting='accuracy under full attention, trained with two rounds minus four',
+            form='{:+.1%}')
 claim('the seed decides', 'Training dynamics, seed',
       'Of runs that differ in nothing but the seed, some solve the task and some stay at chance',
       'very different', region=between(.01, .99, '{:.0%}'),
@@ -303,10 +308,11 @@ two_rates = ('reformer_rnn copy --attention lsh-1 --seeds 0 1 2 --length 64 --bu
              '--d-model 128 --n-heads 2 --bs 16 --epochs 10 --epoch-steps 100 --n-valid 128')
 claim('the rate decides with one round', 'Training dynamics, learning rate',
       'With one round of hashing a rate of 1e-3 learns, and one of 1e-4 does not',
-      'near 100 %, chance', region=at_least(.5, '{:.0%}'),
+      'near 100 %, chance', region=at_least(.5, '{:+.0%}'),
       results='copy_rates/lr-1e-3 copy_rates/lr-1e-4',
       measure=difference('lsh-1', 'lsh-1', 'accuracy.LSH-1'),
       setting='accuracy of one round at rate 1e-3 minus 1e-4, after 1,000 steps',
+      form='{:+.1%}',
       smaller='length 64, two heads of width 64 and 1,000 steps of 16', hours=.1,
       command=f'{two_rates} --lr 1e-4 --results results/copy_rates/lr-1e-4')
 claim('implementations agree', 'Discrepancy, text',

@@ -112,7 +112,9 @@ def load_forecasts(
 )->Runs: # Each record with its `setting`
     "Read stored runs, or raise `ValueError` if those of a setting do not belong together"
     stored = Runs(folder, 'reformer_rnn forecast')
-    runs = Runs([run | dict(setting=setting_name(run['config'])) for run in stored], stored.command)
+    def place(run): return run['config']['data'],run['config']['horizon']
+    runs = [run | dict(setting=setting_name(run['config'])) for run in sorted(stored, key=place)]
+    runs = Runs(runs, stored.command)
     for own in runs.by('setting').values(): check_one_setting(own)
     return runs
 
