@@ -8,8 +8,8 @@ __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_choice', 'first_line', 
            'count_pieces', 'ordinary_only', 'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice',
            'record_choices', 'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state',
            'cast_state', 'state_nbytes', 'Movable', 'check_writable', 'in_place_of', 'write_json', 'read_json',
-           'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'settle_folder', 'whole_folder', 'check_folder',
-           'saved_nbytes', 'memory_mark']
+           'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder', 'settle_folder',
+           'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,shutil,tempfile,threading,time
@@ -511,15 +511,28 @@ def _listed(folder):
     raise ValueError(f'{folder/MANIFEST} is damaged: '
                      'expected the checksums of files by their names')
 
+def _ours(folder):
+    "What was written together; nothing if that is not known, so that everything is kept"
+    try: return _listed(folder) or {}
+    except ValueError: return {}
+
 def _keep_others(old, new):
     "Move what others have put into a folder into the one that replaces it"
-    try: ours = _listed(old) or {}
-    except ValueError: ours = {} # unknown, so everything is kept
+    ours = _ours(old)
     for o in list(old.iterdir()):
         if o.name not in ours and o.name!=MANIFEST and not (new/o.name).exists():
             os.rename(o, new/o.name)
 
 # %% ../nbs/00_core.ipynb #99e6b614
+def remove_folder(
+    folder, # One that `whole_folder` has written
+):
+    "Remove what was written together, and the folder unless others have put something into it"
+    folder = Path(folder)
+    settle_folder(folder)
+    for name in (*_ours(folder),MANIFEST): (folder/name).unlink(missing_ok=True)
+    with suppress(OSError): folder.rmdir()
+
 def settle_folder(
     folder, # One that `whole_folder` has written, or will
 ):

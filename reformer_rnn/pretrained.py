@@ -32,6 +32,11 @@ from reformer_rnn.core import (
 # Module and name of a class -> the class, of all that can be kept
 kept_classes = {}
 
+def _own(value):
+    "The same value, in lists, tuples and dicts that nobody else holds"
+    if type(value) is dict: return {k: _own(o) for k,o in value.items()}
+    return type(value)(map(_own, value)) if type(value) in (list,tuple) else value
+
 class Pretrained(Movable):
     "A module that remembers what it was built with, and can be kept in a folder"
     vocab = None # of a model of texts: what its tokens mean
@@ -40,7 +45,7 @@ class Pretrained(Movable):
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        vars(self)['given'] = args,kwargs
+        vars(self)['given'] = _own((args,kwargs)) # whatever becomes of lists that were given
         return self
 
     def __init_subclass__(cls, **kwargs):
@@ -310,6 +315,7 @@ def save_pretrained(self:Pretrained,
 )->Path: # The folder
     "Keep the model in a folder, or raise `ValueError` and write nothing"
     from safetensors.torch import save_file
+    folder = Path(folder).expanduser()
     config = dict(format=FORMAT, library='reformer_rnn', version=reformer_rnn.__version__,
                   commit=git_commit()) | describe(self)
     tensors = stored_tensors(self, dtype)
@@ -320,7 +326,7 @@ def save_pretrained(self:Pretrained,
         write_json(new/CONFIG, config)
         copymode(new/CONFIG, new/WEIGHTS) # others may read the one, so they may read the other
     write_card(folder, about)
-    return Path(folder)
+    return folder
 
 # %% ../nbs/04_pretrained.ipynb #ad3bb5c6
 def model_card(
@@ -333,7 +339,7 @@ def model_card(
     rows = [f'| `{name}` | `{json.dumps(o)}` |' for name,o in config['arguments'].items()]
     lines = ['---', 'library_name: reformer_rnn', f'tags: [pytorch, {cls}]', '---', f'# {cls}',
              '', f'{what}. It has {config["n_parameters"]:,} parameters.', '',
-             about.strip() or 'What it was trained on is not recorded.', '', '## Use',
+             (about or '').strip() or 'What it was trained on is not recorded.', '', '## Use',
              '```python', 'from reformer_rnn.all import *',
              "model = load_model('this folder')", '```', '', '## Built with', '',
              '| argument | value |', '| --- | --- |', *rows, '',

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Room', 'take_room', 'give_room', 'append_positions', 'with_room', 'with_room_for_last', 'write_last', 'must_copy',
-           'fits', 'too_large', 'new_room', 'last_positions', 'Mark', 'weights_mark']
+           'fits', 'too_large', 'new_room', 'last_positions', 'WeightsMark', 'weights_mark']
 
 # %% ../../nbs/10_attention/22_cache.ipynb #538eed34
 import math,weakref
@@ -152,19 +152,19 @@ def _last_of_open(x, n, dim):
     kept = torch.arange(torch.sym_min(m, n), device=x.device)+torch.sym_max(m-n, 0)
     return x.index_select(dim, kept)
 
-class Mark(NamedTuple):
+class WeightsMark(NamedTuple):
     "Weights, and in which condition they are"
     weights:tuple # The tensors themselves: no other tensor takes their place in memory
     condition:tuple # Their addresses and versions, and the precision of autocast
 
     def same(self, other)->bool:
         "Are these the same weights, unchanged?"
-        return (isinstance(other, Mark) and self.condition==other.condition
+        return (isinstance(other, WeightsMark) and self.condition==other.condition
                 and all(a is b for a,b in zip(self.weights, other.weights)))
 
 def weights_mark(
     *weights, # Tensors or None
-)->Mark: # None if that is unknown, and where numbers must not be looked at
+)->WeightsMark: # None if that is unknown, and where numbers must not be looked at
     "What tells whether these weights have changed"
     if torch.compiler.is_compiling() or in_transform(): return None
     weights = tuple(o for o in weights if o is not None)
@@ -173,4 +173,4 @@ def weights_mark(
     precision = autocast_dtype(weights[0].device)
     try: versions = tuple((o.data_ptr(),o._version) for o in weights)
     except RuntimeError: return None # weights of inference mode have no versions
-    return Mark(weights, (len(weights),precision,versions))
+    return WeightsMark(weights, (len(weights),precision,versions))

@@ -131,6 +131,7 @@ def may_divide(
     g:Tensor, # Logarithms of decays, (N, C)
 )->bool:
     "Is no decay below `LEAST`, and no product of C of them below `LEAST_PRODUCT`?"
+    if g.is_meta: return False # nobody knows
     single = g.min()>math.log(LEAST)
     return bool(single and g.sum(-1).min()>math.log(LEAST_PRODUCT))
 

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'register_attention', 'head_width', 'AttentionLayer',
            'check_state_type', 'rows_of', 'check_batch', 'real_context', 'QKVAttention', 'build_attention',
-           'convert_attention', 'run_segments', 'check_recurrent', 'check_causal', 'check_same', 'sdpa']
+           'load_weights', 'convert_attention', 'run_segments', 'check_recurrent', 'check_causal', 'check_same', 'sdpa']
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import torch
@@ -270,9 +270,9 @@ def build_attention(
     if not (isinstance(pair, (tuple,list)) and len(pair)==2 and isinstance(pair[1], dict)):
         raise ValueError(f'attention={spec!r}: expected a name ({", ".join(attention_layers)}), or '
                          'a pair (name, dict of options)')
-    name,more = pair
+    name,more = pair[0],dict(max_len=max_len) | pair[1]
     cls = attention_layers[check_choice('attention', name, attention_layers)]
-    try: return cls(d_model, n_heads, causal=causal, max_len=max_len, **options, **more)
+    try: return cls(d_model, n_heads, causal=causal, **options, **more)
     except TypeError as e: raise ValueError(f'{name} attention: {e}') from e
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4b123546
@@ -292,6 +292,18 @@ def _check_weights(layer, new, given, grow):
                          f'{layer.name} attention: it needs {", ".join(sorted(other))}')
 
 # %% ../../nbs/10_attention/00_layer.ipynb #1afdd3e6
+def load_weights(
+    new:nn.Module, # Its weights are replaced
+    given:dict, # Tensors by name, as from `state_dict(keep_vars=True)`
+    **options, # Of `load_state_dict`
+): # What `load_state_dict` returns
+    "Load weights, of which those that are frozen stay frozen"
+    trains = {name: x.requires_grad for name,x in given.items()} # loading may change it
+    found = new.load_state_dict(given, **options)
+    for name,p in new.named_parameters():
+        if name in trains: p.requires_grad_(trains[name])
+    return found
+
 def convert_attention(
     layer:AttentionLayer, # Any registered layer
     name:str, # Name of the method to change to, a key of `attention_layers`
@@ -308,10 +320,7 @@ def convert_attention(
     new = build_attention((name,{}), **(layer.config | options))
     given = new.own_weights(layer.state_dict(keep_vars=True))
     _check_weights(layer, new, given, grow)
-    trains = {name: x.requires_grad for name,x in given.items()} # loading changes it
-    new.load_state_dict(given, strict=not grow, assign=True)
-    for name,p in new.named_parameters():
-        if name in trains: p.requires_grad_(trains[name])
+    load_weights(new, given, strict=not grow, assign=True)
     weight = layer.to_out.weight
     # moves only what is not a parameter
     return new.to(weight.device, weight.dtype).train(layer.training)

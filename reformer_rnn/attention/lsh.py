@@ -484,12 +484,13 @@ def forget_unreachable(
     state:LSHState, # Any
     n_buckets:int, # Buckets b of a round
     bucket_size:int, # w
-)->LSHState: # The same state if it has no more than (R+1)·B·(w-1) keys
+# The same state if it has no more than (R+1)·B·(w-1) keys, or if buckets cannot be looked at
+)->LSHState:
     "A state without the keys that no later position can see"
     n = state.k.shape[2]
     R = state.buckets.shape[2]
     most = (R+1)*n_buckets*(bucket_size-1)
-    if n<=most: return state
+    if n<=most or in_transform() or state.k.is_meta: return state
     table = build_table(state.buckets, state.real, n_buckets, bucket_size)
     places,used = reachable(table, n)
     def kept(x):
@@ -653,8 +654,8 @@ def lsh_attention(
     keys = hide_padding(keys, mask)
     v = hide_padding(v, mask)
     if k is None: qk = keys
-    real = mask
     if mask is None: real = torch.ones(b, n, dtype=torch.bool, device=qk.device)
+    else: real = mask.clone() # the caller may change it
     buckets = discrete_choice(lambda: hash_buckets(keys, rotations, factors))
     new = LSHState(unit_keys(keys), v, buckets, real)
     if k is not None: return read_hashed(qk, new, rotations, factors, bucket_size, scale),new
@@ -903,8 +904,8 @@ def prepare(self:LSHAttention, context, mask=None):
     buckets = None
     if not self.training:
         buckets = discrete_choice(lambda: hash_buckets(qk, self.rotations, self.n_buckets))
-    real = mask
     if mask is None: real = torch.ones_like(context[:,:,0], dtype=torch.bool)
+    else: real = mask.clone() # the caller may change it
     return LSHState(unit_keys(qk), v, buckets, real)
 
 @patch

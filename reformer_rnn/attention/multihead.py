@@ -11,7 +11,10 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from .layer import AttentionLayer,build_attention
+from ..core import import_modules
+from .layer import AttentionLayer,build_attention,load_weights
+
+import_modules('reformer_rnn.attention'); # layers register by being there
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #726f4038
 def split_projections(
@@ -50,8 +53,9 @@ def from_multihead(
                                 bias=mha.in_proj_bias is not None, **options)
     weight = mha.out_proj.weight
     layer = layer.to(weight.device, weight.dtype)
-    weights = split_projections(mha.state_dict())
-    lacking = layer.load_state_dict(weights, strict=False)
+    with torch.enable_grad(): # parts of what is trained say so
+        weights = split_projections(mha.state_dict(keep_vars=True))
+    lacking = load_weights(layer, weights, strict=False)
     if lacking.unexpected_keys or set(lacking.missing_keys)&set(dict(layer.named_parameters())):
         raise ValueError(f'{attention} attention has other projections than '
                          'nn.MultiheadAttention: build softmax, and change it with '
@@ -145,6 +149,9 @@ def swap_multihead(
     old = dict.fromkeys(o for _,_,o in places)
     new = {o: drop_in(o, attention, causal, **options) for o in old}
     for parent,name,o in places: setattr(parent, name, new[o])
+    encoders = [o for o in model.modules() if isinstance(o, nn.TransformerEncoder)]
+    # nested tensors are for the layers of PyTorch
+    for o in encoders: o.enable_nested_tensor = o.use_nested_tensor = False
     return model
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #15427524

@@ -18,7 +18,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (
     cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size,trusted)
-from .cache import Mark,append_positions,last_positions,weights_mark
+from .cache import WeightsMark,append_positions,last_positions,weights_mark
 from .layer import QKVAttention,register_attention,sdpa,split_heads
 from .local import toeplitz
 from .rsa import REM,blend,new_matrices
@@ -147,7 +147,8 @@ def _extend_memory(
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=expected):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
                          f'key mask of the new positions, torch.bool of shape {tuple(expected)}')
-    if state is None: return RelativeState(x[:], mask) # a tensor of its own on the same memory
+    # callers may change both
+    if state is None: return map_state(torch.clone, RelativeState(x, mask))
     state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
         old = _all_real(state.mask, state.x)
@@ -251,7 +252,7 @@ class Projected(NamedTuple):
     "What a layer keeps beside its state for the next call"
     layer:nn.Module # Whose it is
     clamp_len:int # Distance from which on its codes were the same
-    mark:Mark # Of its weights
+    mark:WeightsMark # Of its weights
     mask:Tensor # Key mask of the memory, (b, p); None while every position is real
     k:Tensor # Keys of the memory, (b, h, p, d)
     v:Tensor # Values of the memory, (b, h, p, d)

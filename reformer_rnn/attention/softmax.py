@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..core import cast_state,check_bias,check_mask,check_qkv,hide_padding
+from ..core import cast_state,check_bias,check_mask,check_qkv,hide_padding,map_state
 from .cache import append_positions
 from .layer import (
     AttentionLayer,QKVAttention,check_state_type,real_context,register_attention,sdpa)
@@ -45,7 +45,7 @@ def extend_state(
     if mask is not None and tuple(mask.shape)!=(b,n):
         raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask {(b,n)} of the '
                          'new positions')
-    if state is None: return KVState(k, v, mask)
+    if state is None: return KVState(k, v, map_state(torch.clone, mask)) # the caller may change it
     state = cast_state(state, k.dtype)
     for name,old,new in (('keys',state.k,k),('values',state.v,v)):
         there,here = old.shape,new.shape
@@ -153,7 +153,8 @@ class SoftmaxAttention(QKVAttention):
 
     def prepare(self, context, mask=None):
         "Keys, values and mask of the context"
-        return KVState(*self.keys_values(real_context(context, mask)), mask)
+        kv = self.keys_values(real_context(context, mask))
+        return KVState(*kv, map_state(torch.clone, mask))
 
     def read(self, q, state):
         "Attend to all keys of the state"
@@ -243,7 +244,7 @@ class SharedQKAttention(AttentionLayer):
     def prepare(self, context, mask=None):
         "Unit keys, values and mask of the context"
         qk,v = self.project(real_context(context, mask))
-        return KVState(unit_keys(qk), v, mask)
+        return KVState(unit_keys(qk), v, map_state(torch.clone, mask))
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #76a49d2f
 @patch

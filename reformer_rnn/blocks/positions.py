@@ -8,6 +8,7 @@ __all__ = ['position_codes', 'check_positions', 'initial_std', 'SinusoidalPositi
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #6f96c4cd
 import math
+from numbers import Real
 
 import torch
 from fastcore.basics import patch
@@ -35,8 +36,11 @@ def initial_std(
     std:float, # What the caller gave; None for the default
     d_model:int, # Width
 )->float:
-    "Standard deviation of the codes; by default 1/sqrt(d_model), that of the token embeddings"
-    return d_model**-.5 if std is None else std
+    """Standard deviation of the codes, or `ValueError`; by default 1/sqrt(d_model), that of the
+    token embeddings"""
+    if std is None: return d_model**-.5
+    if isinstance(std, Real) and std>=0: return std
+    raise ValueError(f'std={std!r}: expected a number of at least 0')
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #bf7b29f3
 class SinusoidalPositions(Movable):

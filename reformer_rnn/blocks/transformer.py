@@ -7,6 +7,7 @@ __all__ = ['activations', 'check_dropout', 'FeedForward', 'Step', 'Block', 'Post
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #43a54f0a
 from functools import partial
+from numbers import Real
 from typing import NamedTuple
 
 import torch
@@ -22,8 +23,8 @@ activations = dict(gelu=nn.GELU, relu=nn.ReLU,
 
 def check_dropout(dropout):
     "Refuse what is no probability of dropout"
-    if not 0<=dropout<1:
-        raise ValueError(f'dropout={dropout}: expected a probability of at least 0 and below 1')
+    if not isinstance(dropout, Real) or not 0<=dropout<1:
+        raise ValueError(f'dropout={dropout!r}: expected a probability of at least 0 and below 1')
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #7e9eda59
 class FeedForward(nn.Sequential):

@@ -195,6 +195,13 @@ def _document(name, data, metadata, invalid, empty, path=None):
     in_file = path is not None and data
     return Document(name, path if in_file else data, metadata)
 
+def _kept(docs, where):
+    "The documents that were not left out, or `ValueError` if none is left"
+    kept = Documents(doc for doc in docs if doc is not None)
+    if kept: return kept
+    raise ValueError(f'{where}: nothing is left, all {len(docs)} texts were skipped because they are '
+                     'empty or not UTF-8')
+
 # %% ../../nbs/40_data/07_documents.ipynb #a42a8e42
 def read_folder(
     folder, # Folder of text files, with or without subfolders
@@ -217,7 +224,7 @@ def read_folder(
         meta = {'split': _SPLITS[name.parts[0]]} if inside else {}
         docs.append(_document(name.as_posix(), path.read_bytes(), meta, invalid, empty,
                               path if lazy else None))
-    return Documents(doc for doc in docs if doc is not None)
+    return _kept(docs, root)
 
 # %% ../../nbs/40_data/07_documents.ipynb #3f296841
 # The published table has no header
@@ -324,14 +331,14 @@ def read_jsonl(
             if not line.strip(): continue
             where = f'{path.name}:{i}'
             data,record = _read_record(line, where, field, invalid)
-            if data is None: continue
+            if data is None: docs.append(None); continue
             if name is not None and name not in record:
                 raise ValueError(f'{where} has no field {name!r}; its fields are '
                                  f'{", ".join(record)}')
             docs.append(_document(where if name is None else record[name], data, record, invalid,
                                   empty))
     if not docs: raise ValueError(f'{path} has no records')
-    return Documents(doc for doc in docs if doc is not None)
+    return _kept(docs, path)
 
 # %% ../../nbs/40_data/07_documents.ipynb #696da81a
 _TITLE = re.compile(rb'^[^%\n]*\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}', re.M)
@@ -423,7 +430,7 @@ def read_modules(
     for path in paths:
         name = path.relative_to(root).as_posix()
         docs.append(_document(name, path.read_bytes(), known, invalid, 'skip'))
-    return Documents(doc for doc in docs if doc is not None)
+    return _kept(docs, root)
 
 # %% ../../nbs/40_data/07_documents.ipynb #d2546d07
 _WORD = re.compile(rb'\b[A-Za-z_]\w{3,}\b') # At least four letters

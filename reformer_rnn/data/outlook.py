@@ -19,7 +19,8 @@ from torch import Tensor
 from ..core import check_int,read_json,write_json
 from ..pretrained import Companion,companions
 from .forecast import Windows,date_axis
-from .series import Scaler,frame_series,series_step,step_unit,time_features
+from .series import (
+    Scaler,frame_series,read_dates,series_step,step_unit,time_features)
 
 # %% ../../nbs/40_data/13_outlook.ipynb #bb0831ab
 @dataclass
@@ -218,7 +219,9 @@ def forecast_rows(
     rows = {end: scaler.inverse(forecast+shift) for end,shift in ends.items()}
     for k,column in enumerate(scaler.columns):
         for end,values in rows.items(): found[f'{column}{end}'] = values[:n,k].numpy()
-    return pd.DataFrame(found)
+    found = pd.DataFrame(found)
+    found.attrs['date_format'] = outlook.date_format # of the table
+    return found
 
 # %% ../../nbs/40_data/13_outlook.ipynb #3bad42c9
 def draw_forecast(
@@ -228,21 +231,22 @@ def draw_forecast(
     columns:list=None, # Which columns; None for the first six
     rows:int=None, # How much of the past; None for three times the forecast
 )->plt.Figure:
-    "Draw past rows, forecast and band"
+    "Draw past rows, forecast and band; `ValueError` for dates that cannot be read"
     dates = found.columns[0]
+    def when(rows, name): return read_dates(rows[dates], found.attrs.get('date_format'), name)
     ends = tuple(f'{col}_{end}' for col in found.columns for end in ENDS)
     columns = columns or [o for o in found.columns[1:] if o not in ends][:6]
     past = frame[-(rows or 3*len(found)):]
     fig,axes = plt.subplots(len(columns), 1, figsize=(7,2.1*len(columns)), sharex=True,
                             squeeze=False, layout='constrained', dpi=80)
     for ax,column in zip(axes[:,0], columns):
-        ax.plot(pd.to_datetime(past[dates]), past[column], 'k', lw=1, label='table')
+        ax.plot(when(past, 'the table'), past[column], 'k', lw=1, label='table')
         ax.plot(found[dates], found[column], 'C0', lw=1.6, label='forecast')
         if f'{column}_low' in found:
             ax.fill_between(found[dates], found[f'{column}_low'], found[f'{column}_high'],
                             color='C0', alpha=.25, lw=0, label='band')
         if truth is not None:
-            ax.plot(pd.to_datetime(truth[dates]), truth[column], 'k.', ms=4, label='truth')
+            ax.plot(when(truth, 'truth'), truth[column], 'k.', ms=4, label='truth')
         ax.set(ylabel=column)
         date_axis(ax, 12)
     axes[0,0].legend(frameon=False, loc='upper left', bbox_to_anchor=(1,1))

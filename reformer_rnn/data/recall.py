@@ -80,7 +80,7 @@ class RecallDL(GeneratedDL):
         for n in lengths: check_int('length', n, minimum=self.shortest)
         self.lengths = tuple(lengths)
         self.fixed = fixed
-        self.seed = check_int('seed', seed, maximum=2**31, minimum=0)
+        self.seed = check_int('seed', seed, 0, 2**64-1)
         self.epoch = check_int('epoch', epoch, 0)
         super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)
 

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['TimeSeries', 'SeriesFile', 'SHARES', 'SERIES', 'SYNTHETIC', 'time_parts', 'units', 'series_step', 'usual_step',
-           'missing_dates', 'frame_series', 'fill_rows', 'check_series', 'find_series', 'read_frame', 'read_series',
-           'synthetic_series', 'step_unit', 'time_features', 'season_rows', 'series_borders', 'Scaler', 'write_scaler',
-           'read_scaler']
+           'missing_dates', 'read_dates', 'frame_series', 'fill_rows', 'check_series', 'find_series', 'read_frame',
+           'read_series', 'synthetic_series', 'step_unit', 'time_features', 'season_rows', 'series_borders', 'Scaler',
+           'write_scaler', 'read_scaler']
 
 # %% ../../nbs/40_data/05_series.ipynb #0ff3f7f1
 import hashlib,math,warnings
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from fastcore.basics import patch
 
-from ..core import check_choice,check_int,read_json,write_json
+from ..core import check_choice,check_int,first_line,read_json,write_json
 from ..pretrained import Companion,companions
 from .text import Split,find_file
 
@@ -105,7 +105,11 @@ def missing_dates(
     return _expected(dates, step).difference(dates)
 
 # %% ../../nbs/40_data/05_series.ipynb #08a0847e
-def _read_dates(column, date_format, name):
+def read_dates(
+    column:pd.Series, # Of a table
+    date_format:str, # How they are written; None to recognise it
+    name:str, # For messages
+)->pd.DatetimeIndex:
     "The dates of a column, or `ValueError` that names the first row without one"
     if date_format is None and pd.api.types.is_numeric_dtype(column):
         raise ValueError(f'{name}: the dates are numbers, of which the first is {column.iloc[0]}; '
@@ -124,13 +128,15 @@ def _read_dates(column, date_format, name):
     missing = dates.isna()
     if missing.any():
         i = int(missing.argmax())
+        like = 'like the others' if date_format is None else f'as {date_format!r} says'
         raise ValueError(f'{name}: row {i} has the date {column.iloc[i]!r}: it is missing, or not '
-                         f'written like the first one, {column.iloc[0]!r}')
+                         f'written {like}')
     return dates
 
 # %% ../../nbs/40_data/05_series.ipynb #1cd7ea01
 def _numbers(column):
     "The values of a column, and NaN for what is no number, such as a date"
+    if pd.api.types.is_bool_dtype(column): return column.astype(float)
     return pd.to_numeric(column.astype(str) if column.dtype.kind in 'Mm' else column,
                          errors='coerce')
 
@@ -160,7 +166,7 @@ def frame_series(
     "Make a series from a table, or raise `ValueError` that names a row or column"
     if dates not in frame:
         raise ValueError(f'{name} has no column {dates!r} for the dates; its columns are: '
-                         f'{", ".join(map(str, frame.columns))}')
+                         f'{", ".join(map(repr, frame.columns))}')
     known = list(frame.columns.drop(dates))
     if columns is None: columns = known
     columns = [columns] if isinstance(columns, str) else list(columns)
@@ -168,7 +174,7 @@ def frame_series(
     if not columns or len(set(columns))<len(columns):
         raise ValueError(f'columns={columns}: expected at least one, and none twice')
     if len(frame)==0: raise ValueError(f'{name} has no rows')
-    index = _read_dates(frame[dates], date_format, name)
+    index = read_dates(frame[dates], date_format, name)
     if even: series_step(index, name)
     return TimeSeries(name, index, tuple(columns), _read_numbers(frame[columns], name))
 
@@ -182,8 +188,8 @@ def fill_rows(
     and for columns without numbers"""
     if dates not in frame:
         raise ValueError(f'no column {dates!r} for the dates; the columns are: '
-                         f'{", ".join(map(str, frame.columns))}')
-    given = frame.assign(**{dates: _read_dates(frame[dates], date_format, 'the table')})
+                         f'{", ".join(map(repr, frame.columns))}')
+    given = frame.assign(**{dates: read_dates(frame[dates], date_format, 'the table')})
     found = given.drop_duplicates(dates).set_index(dates).sort_index()
     if len(found)<3: raise ValueError(f'{len(found)} dates: expected at least 3')
     rows = _check_rows(found.index, usual_step(found.index))
@@ -205,8 +211,8 @@ def _check_rows(dates, step):
     return _expected(dates, step)
 
 def _check_numbers(frame):
-    "The values of a table, or `ValueError` that names a column without any"
-    numbers = frame.apply(_numbers)
+    "The finite values of a table, or `ValueError` that names a column without any"
+    numbers = frame.apply(_numbers).replace([np.inf,-np.inf], np.nan)
     empty = numbers.columns[numbers.isna().all()]
     if len(empty):
         raise ValueError(f'column {empty[0]!r} holds no number, and its first value is '
@@ -265,15 +271,20 @@ def find_series(
                             'the folder that REFORMER_RNN_DATA may name')
 
 # %% ../../nbs/40_data/05_series.ipynb #aba19898
+def _no_table(path, e):
+    "Why pandas cannot read a file"
+    text = '' if isinstance(e, pd.errors.ParserError) else ' of UTF-8 text'
+    why = first_line(e).removeprefix('Error tokenizing data. C error: ')
+    return ValueError(f'{path} is no table{text}: {why}')
+
 def read_frame(
     path, # A CSV file with a header
-)->pd.DataFrame:
+)->pd.DataFrame: # Names of columns without the spaces around them
     """The table of a CSV file; `ValueError` if a column has no name or that of another, or a row is
     longer than the header"""
     options = dict(header=None, nrows=1, dtype=str, keep_default_na=False)
     try: header = pd.read_csv(path, **options).iloc[0].str.strip()
-    except (ValueError,OSError,OverflowError) as e:
-        raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
+    except (ValueError,OSError,OverflowError) as e: raise _no_table(path, e) from None
     if (header=='').any():
         raise ValueError(f'{path}: column {int((header=="").argmax())}, counted from 0, has no '
                          'name in the header. If it only numbers the rows, write the file without '
@@ -282,11 +293,10 @@ def read_frame(
         raise ValueError(f'{path} has two columns {header[header.duplicated()].iloc[0]!r}')
     with warnings.catch_warnings():
         warnings.simplefilter('error', pd.errors.ParserWarning)
-        try: return pd.read_csv(path, index_col=False)
+        try: return pd.read_csv(path, index_col=False).set_axis(list(header), axis=1)
         except pd.errors.ParserWarning:
             raise ValueError(f'{path}: a row has more fields than the header has names') from None
-        except (ValueError,OverflowError,MemoryError) as e:
-            raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
+        except (ValueError,OverflowError,MemoryError) as e: raise _no_table(path, e) from None
 
 # %% ../../nbs/40_data/05_series.ipynb #3976c8db
 def read_series(
@@ -405,6 +415,8 @@ def series_borders(
         a,c = (int(n*o+1e-9) for o in (given[0],given[2]))  # 2880*.7 is a little less than 2016
         b = n-a-c
     if a+b+c>n: raise ValueError(f'{series.name} has {n} rows, but {a} + {b} + {c} are asked for')
+    if not a: raise ValueError(f'sizes={given}: of {n} rows they leave none for training: '
+                               'use a larger share, or a longer series')
     return Split((0,a), (a,a+b), (a+b,a+b+c))
 
 # %% ../../nbs/40_data/05_series.ipynb #b055dbc2

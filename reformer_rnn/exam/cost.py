@@ -41,7 +41,9 @@ class ExamCostConfig(Measurement):
     def check(self):
         "Refuse unknown candidates, and a step that holds no sequence"
         super().check()
-        for name in self.attention: find_candidate(name)
+        for name in self.attention:
+            if not find_candidate(name).layers:
+                raise ValueError(f'{name} is shown the answers and computes nothing: leave it out')
         if self.tokens<self.length:
             raise ValueError(f'tokens={self.tokens}: expected at least length={self.length}')
 

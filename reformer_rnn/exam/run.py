@@ -41,6 +41,7 @@ ALL_CANDIDATES = tuple(all_candidates())
 @dataclass
 class ExamConfig(LongRun):
     "Settings of the exam"
+    each_once = 'attention','seeds','task','rates'
     task:tuple = tuple(exam_tasks) # Tasks, by the names in `exam_tasks`
     attention:tuple = ALL_CANDIDATES # Candidates, or layers of yours as module:Class
     seeds:tuple = (0,1,2) # Seeds; the first one tries the rates

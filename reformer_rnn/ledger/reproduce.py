@@ -101,8 +101,12 @@ def deviations(
     stored = [headline(other.record, paths) for other in jobs if alike(job, other)]
     wrong = []
     for name,x in headline(new, paths).items():
-        old = old_numbers[name]
-        low,high = expected([o[name] for o in stored])
+        old = old_numbers.get(name)
+        if x==old or old is None: continue # what was not measured then says nothing
+        if x is None:
+            wrong.append(f'{name} is not there, was {old:.4g}')
+            continue
+        low,high = expected([o[name] for o in stored if o.get(name) is not None])
         if abs(x-old)<=1e-3*abs(old) or low<=x<=high: continue
         wrong.append(f'{name} is {x:.4g}, was {old:.4g}; expected {low:.4g} to {high:.4g}')
     return wrong
@@ -151,7 +155,9 @@ def do_job(
         check_writable((out/job.path).parent)
         log = open(out/'reproduce.log', 'a', encoding='utf-8')
         with log, redirect_stdout(log), redirect_stderr(log):
-            job.experiment.run(job_config(job, out))
+            outcome = job.experiment.run(job_config(job, out))
+        if job.experiment.failures and (failed := job.experiment.failures(outcome)):
+            return '; '.join(map(str, failed))
     except (ValueError,OSError,ImportError,RuntimeError,ArithmeticError,LookupError) as e:
         return f'{type(e).__name__}: {e}'
     finally: torch.set_num_threads(threads)
@@ -160,7 +166,7 @@ def do_job(
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #e59f80df
 def report_job(job, out, jobs)->bool: # Is it reproduced?
     "Compare a new record with the old ones, and say so"
-    new = json.loads((out/job.path).read_text())
+    new = read_record(out/job.path)
     wrong = deviations(job, new, jobs)
     numbers = headline(new, job.experiment.headline)
     said = 'measured; the ledger judges it'
@@ -189,11 +195,10 @@ def work_off(
                 break
             print(f'[{i+1}/{len(chosen)}] {job.path}, '
                   f'about {job.minutes:.1f} minutes; {used:.1f} used', flush=True)
-            if reason := do_job(job, out):
-                print(f'  left out: {reason}')
-                outcome[str(job.path)] = reason
-                continue
-        outcome[str(job.path)] = report_job(job, out, jobs)
+        reason = '' if is_done(job, out) else do_job(job, out)
+        try: outcome[str(job.path)] = reason or report_job(job, out, jobs)
+        except (OSError,ValueError) as e: outcome[str(job.path)] = reason = str(e)
+        if reason: print(f'  left out: {reason}')
     return outcome
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #cc6f3b84

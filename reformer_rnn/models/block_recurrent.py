@@ -326,9 +326,11 @@ class WindowLM(BlockRecurrentLM):
     "Sliding windows that are read, and differentiated, one at a time, as by a Transformer-XL"
     def read(self, ids, state=None, mask=None, keep_state=True):
         "Read tokens, cutting the graph after every window"
+        fits = ids.ndim==2 and (mask is None or mask.shape==ids.shape)
+        if not fits: return super().read(ids, state, mask) # says what is wrong
         xs = []
         W = self.blocks[0].attention.window
-        for i in range(0, ids.shape[1], W):
+        for i in range(0, max(1, ids.shape[1]), W):
             seen = None if mask is None else mask[:,i:i+W]
             x,state = super().read(ids[:,i:i+W], detach_state(state), seen)
             xs.append(x)

@@ -56,7 +56,7 @@ class SequenceClassifier(Pretrained):
             raise ValueError(f'a {type(backbone).__name__} has no `read` and `out`: expected a '
                              'language model such as `LM`')
         self.backbone = backbone
-        self.pad = pad
+        self.pad = None if pad is None else check_int('pad', pad, 0, self.vocab_sz-1)
         check_dropout(dropout)
         self.drop = nn.Dropout(dropout)
         self.classes = nn.Linear(2*backbone.out.in_features, check_int('n_classes', n_classes, 2))

@@ -26,7 +26,7 @@ from .carry import evaluating
 from .generate import (
     check_generator,check_room,check_sampling,sample_token)
 from .lm import model_parts
-from .search import search_beams
+from .search import check_beams,search_beams
 
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #25356c28
 class DecoderBlock(Block):
@@ -134,7 +134,7 @@ class EncoderDecoder(Pretrained):
         super().__init__()
         check_dropout(dropout)
         self.tgt_vocab_sz = src_vocab_sz if tgt_vocab_sz is None else tgt_vocab_sz
-        self.pad = pad
+        self.pad = None if pad is None else check_int('pad', pad, 0, src_vocab_sz-1)
         self.src_embed = Embed(src_vocab_sz, d_model, max_len, positions, dropout)
         self.tgt_embed = Embed(self.tgt_vocab_sz, d_model, max_len, positions, dropout)
         if tgt_vocab_sz is None: self.tgt_embed.tokens = self.src_embed.tokens
@@ -290,7 +290,7 @@ def beam_search(
 ):
     "Search for the targets with the best scores"
     check_int('end', end, minimum=0)
-    check_int('n_beams', n_beams)
+    check_beams(n_beams, length_power)
     self.check_writing(n, start, end)
     def step(tokens, state):
         logits,state = self.step(tokens, state)

@@ -17,7 +17,7 @@ from torch import nn
 from torch.export import Dim
 
 from ..core import check_int,in_place_of
-from .carry import evaluating
+from .carry import evaluating,without_state
 from .encoder_decoder import EncoderDecoder
 from .informer import Informer,decoder_input
 
@@ -64,7 +64,7 @@ def check_graph(
     for b,n in SHAPES:
         n = length or (n if room is None else min(n, room))
         inputs = example_of(model, b, n)
-        with evaluating(model): expected = model(*inputs.values())
+        with evaluating(model), without_state(model): expected = model(*inputs.values())
         worst = (run(*inputs.values()).to(expected)-expected).abs().max().item()
         if not worst<=tol:
             raise ValueError(f'for a batch of {b} and {n} tokens the outputs of the graph differ '
@@ -99,13 +99,14 @@ def export_model(
     if length is not None: check_int('length', length, minimum=2)
     inputs = example_of(model, 2, length or min(29, room_of(model) or 29))
     if length is None: check_open(model, inputs)
-    with evaluating(model): model(*inputs.values()) # an error of the model is its own
+    with evaluating(model), without_state(model):
+        model(*inputs.values()) # an error of the model is its own
     def free(x): return {0: Dim.DYNAMIC} if length or x.is_floating_point() else {
         0: Dim.DYNAMIC, 1: Dim.DYNAMIC}
     axes = tuple(free(x) for x in inputs.values())
     name = type(model).__name__
     # a refused graph is printed to stderr
-    with evaluating(model), uncached(), redirect_stderr(io.StringIO()):
+    with evaluating(model), without_state(model), uncached(), redirect_stderr(io.StringIO()):
         try: graph = torch.export.export(model, tuple(inputs.values()), dynamic_shapes=axes)
         except Exception as e: # of the exporter, whose kinds are not promised
             why = (str(e).strip().splitlines() or [type(e).__name__])[0]

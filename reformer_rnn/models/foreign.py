@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from ..core import check_choice
-from ..attention.layer import build_attention
+from ..attention.layer import build_attention,load_weights
 from ..attention.multihead import from_multihead
 from ..attention.softmax import SoftmaxAttention
 from ..blocks.transformer import Block,PostNormBlock
@@ -45,7 +45,7 @@ def from_encoder_layer(
                  activation=activation_name(layer.activation)).to(layer.linear1.weight)
     pairs = {block.ff[0]: layer.linear1, block.ff[3]: layer.linear2, block.norm1: layer.norm1,
              block.norm2: layer.norm2}
-    for ours,theirs in pairs.items(): ours.load_state_dict(theirs.state_dict())
+    for ours,theirs in pairs.items(): load_weights(ours, theirs.state_dict(keep_vars=True))
     block.norm1.eps = layer.norm1.eps
     block.norm2.eps = layer.norm2.eps
     return block.train(layer.training)
@@ -95,13 +95,14 @@ def lm_from_gpt2(
                    max_len=c.n_positions, tie_weights=c.tie_word_embeddings,
                    dropout=c.resid_pdrop, activation=gpt2_activations[c.activation_function],
                    out_bias=False, bias=True)
-    theirs = {k.removeprefix('transformer.'): o for k,o in base.state_dict().items()}
+    theirs = {k.removeprefix('transformer.'): o for k,o in base.state_dict(keep_vars=True).items()}
     weights = {'embed.tokens.weight': theirs['wte.weight'], 'out.weight': theirs['lm_head.weight'],
                'embed.positions.table.weight': theirs['wpe.weight'],
                'norm.weight': theirs['ln_f.weight'], 'norm.bias': theirs['ln_f.bias']}
-    for i in range(c.n_layer): weights |= gpt2_block(theirs, i)
+    with torch.enable_grad(): # parts of what is trained say so
+        for i in range(c.n_layer): weights |= gpt2_block(theirs, i)
     model = model.to(theirs['wte.weight'])
-    model.load_state_dict(weights)
+    load_weights(model, weights)
     if getattr(c, 'byte_level', False) and c.vocab_size==256: model.vocab = ByteVocab()
     return model.train(base.training)
 
@@ -119,7 +120,8 @@ def share_projections(
                          'layers has no two projections to share')
     for parent,key,layer in places:
         new = build_attention('shared_qk', **layer.config).to(layer.to_out.weight)
-        for name,p in new.named_parameters():
-            p.data.copy_(layer.get_parameter(name.replace('to_qk', own)))
+        weights = layer.state_dict(keep_vars=True)
+        given = {name: weights[name.replace('to_qk', own)] for name,_ in new.named_parameters()}
+        load_weights(new, given, strict=False)
         setattr(parent, key, new.train(layer.training))
     return model

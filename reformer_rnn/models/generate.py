@@ -92,10 +92,15 @@ def check_sampling(temperature, top_k, vocab_sz, top_p=None, repetition_penalty=
 
 # %% ../../nbs/30_models/03_generate.ipynb #d9e91dcb
 def check_generator(generator, b):
-    "Refuse a list of generators that is not one for each row"
-    if not isinstance(generator, (list,tuple)) or len(generator)==b: return
-    raise ValueError(f'{len(generator)} generators for {b} rows: '
-                     'expected one for each row, or one for all')
+    "Refuse what is no generator, and a list of them that is not one for each row"
+    several = isinstance(generator, (list,tuple))
+    for o in generator if several else (generator,):
+        if o is not None and not isinstance(o, torch.Generator):
+            raise ValueError(f'generator={generator!r}: expected a torch.Generator, a list with '
+                             'one for each row, or None')
+    if several and len(generator)!=b:
+        raise ValueError(f'{len(generator)} generators for {b} rows: '
+                         'expected one for each row, or one for all')
 
 # %% ../../nbs/30_models/03_generate.ipynb #22b9df9a
 class Generating(Carrying):
@@ -414,6 +419,10 @@ def generate(
 )->Tensor: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
     "Continue texts, in evaluation mode"
     if isinstance(ids, str):
+        for name,o in dict(mask=mask, below=options.pop('below', None)).items():
+            if o is not None:
+                raise ValueError(f'{name} with a text, whose tokens are all real, and which goes '
+                                 'on with those of its vocabulary: leave it out, or give tokens')
         return continue_text(self, ids, n, temperature=temperature, top_k=top_k,
                              generator=generator, **options)
     tokens = list(self.stream(ids, n, temperature, top_k, generator, mask, **options))

@@ -10,6 +10,7 @@ __all__ = ['byte_gpt2', 'load_gpt2', 'save_gpt2', 'check_tokenizer', 'load_token
 import hashlib,json,os,re,socket,threading,warnings
 from contextlib import contextmanager,nullcontext
 from importlib.util import find_spec
+from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlparse
@@ -289,7 +290,8 @@ def check_window(self:RecurrentGPT2, window)->int:
         raise ValueError(f'm={self.rec.n_tokens}: a model of {positions} positions has no '
                          'room for that many tokens of memory before and after a text')
     if window is None: return longest
-    if type(window) is int and 1<=window<=longest: return window
+    whole = isinstance(window, Integral) and not isinstance(window, bool)
+    if whole and 1<=window<=longest: return int(window)
     taken = f', of which memory takes {extra}' if extra else ''
     raise ValueError(f'window={window!r}: expected an integer from 1 to {longest}, as the '
                      f'model has {positions} positions{taken}')

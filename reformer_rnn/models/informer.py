@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['SeriesEmbedding', 'Distil', 'decoder_input', 'mixed_attention', 'ForecastBlock', 'RSACrossAttention',
-           'InformerLayers', 'Informer', 'with_matrices', 'check_recurrence']
+           'InformerLayers', 'Informer', 'with_matrices', 'check_recurrence', 'check_series_type', 'check_gaps']
 
 # %% ../../nbs/30_models/09_informer.ipynb #402d343f
 from itertools import count
@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,values_known
+from ..core import autocast_dtype,check_choice,check_int,values_known
 from ..pretrained import Pretrained
 # each registers its layers
 from ..attention import softmax,linear,lsh,local,features,rsa,probsparse
@@ -292,21 +292,35 @@ def forward(self:Informer,
     return self.out(self.norm(y))[:,self.label_len:]
 
 # %% ../../nbs/30_models/09_informer.ipynb #75d393f1
+def check_series_type(name, x, dtype):
+    "Refuse numbers of another type than the weights"
+    known = x.dtype==dtype or (x.is_floating_point() and autocast_dtype(x.device) is not None)
+    if not known:
+        raise ValueError(f'{name} has dtype {x.dtype}: expected {dtype}, that of the model')
+
+def check_gaps(name, x):
+    "Refuse a series that is not finite"
+    if x.isfinite().all(): return
+    b,i,c = (~x.isfinite()).nonzero()[0].tolist()
+    raise ValueError(f'{name} has {x[b,i,c].item()} in column {c} of row {i} of window {b}, all '
+                     'counted from 0: expected finite numbers; one gap would spread over the '
+                     'whole forecast')
+
+# %% ../../nbs/30_models/09_informer.ipynb #6b623b9f
 @patch
 def check(self:Informer, x, x_time, y_in, y_time):
-    "Refuse input of the wrong shape, with gaps, or with a decoder input that gives the answer away"
+    "Refuse input that does not fit, with gaps, or with a decoder input that gives the answer away"
     rows = self.label_len+self.horizon
-    for name,o,n,c in (('x',x,self.seq_len,self.c_in), ('x_time',x_time,self.seq_len,self.n_time),
-                       ('y_in',y_in,rows,self.c_in), ('y_time',y_time,rows,self.n_time)):
-        if o is None or tuple(o.shape)!=(x.shape[0],n,c):
+    given = dict(x=x, x_time=x_time, y_in=y_in, y_time=y_time)
+    sizes = ((self.seq_len,self.c_in), (self.seq_len,self.n_time),
+             (rows,self.c_in), (rows,self.n_time))
+    for (name,o),size in zip(given.items(), sizes):
+        if o is None or tuple(o.shape)!=(x.shape[0],*size):
             raise ValueError(f'{name} has shape {None if o is None else tuple(o.shape)}: expected '
-                             f'{(x.shape[0],n,c)}, (batch, rows, columns)')
-    if not values_known(x, y_in): return
-    if not x.isfinite().all():
-        b,i,c = (~x.isfinite()).nonzero()[0].tolist()
-        raise ValueError(f'x has {x[b,i,c].item()} in column {c} of row {i} of window {b}, all '
-                         'counted from 0: expected finite numbers; one gap would spread over the '
-                         'whole forecast')
+                             f'{(x.shape[0],*size)}, (batch, rows, columns)')
+        check_series_type(name, o, self.src_embed.value.weight.dtype)
+    if not values_known(*given.values()): return
+    for name,o in given.items(): check_gaps(name, o)
     if (y_in[:,self.label_len:]!=0).any():
         raise ValueError(f'the last {self.horizon} rows of y_in are not zero: they are what the '
                          'model is to forecast; see `decoder_input`')

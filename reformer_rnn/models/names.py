@@ -34,7 +34,7 @@ def named_attention(
     reversible:bool, # Was a reversible stack asked for?
 )->tuple: # Name of the layer, its options, and whether the stack is to be reversible
     "What a model builds for a name"
-    if '-' not in name: return name,options,reversible
+    if not isinstance(name, str) or '-' not in name: return name,options,reversible
     layer,named = parse_attention(name)
     reversible = named.pop('reversible', False) or reversible
     return layer,named | options,reversible

@@ -179,6 +179,7 @@ def charlm_bits(
 ): # `(bits, ids)`
     "Bits per byte of a text as a run measures them"
     if ids is None: ids = load_text(cfg)[0].valid
+    elif cfg.letters: ids,_ = only_letters(ids, 'this text')
     return heldout_bits(cfg, model, attention, ids),ids
 
 def other_form(

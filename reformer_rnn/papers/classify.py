@@ -155,7 +155,12 @@ def check_classify(cfg:ClassifyConfig):
     if not 0<cfg.test<1:
         raise ValueError(f'test={cfg.test}: expected a share above 0 and below 1')
     for attention in cfg.attention: language_model(cfg, attention, 8)
-    print(text_label(docstrings(cfg.packages, cfg.n_words)))
+    table = docstrings(cfg.packages, cfg.n_words)
+    n_test = round(cfg.test*len(table))
+    if not 0<n_test<len(table):
+        raise ValueError(f'test={cfg.test}: {n_test} of {len(table)} texts would be held out; '
+                         'expected at least one, and one for training')
+    print(text_label(table))
 
 # %% ../../nbs/70_papers/06_classify.ipynb #968fd3be
 def classify_table(

@@ -6,8 +6,8 @@
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
            'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
            'mean_of', 'difference', 'bits_in_training', 'pooled', 'run_name', 'check_definition', 'check_settings',
-           'check_alike', 'check_pairs', 'same_fact', 'check_data', 'written', 'at_least', 'at_most', 'between', 'near',
-           'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims',
+           'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least', 'at_most', 'between',
+           'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims',
            'ledger_row', 'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text',
            'standing', 'number_of']
 
@@ -197,7 +197,7 @@ def check_data(
 # %% ../../nbs/60_runs/07_claim.ipynb #e08e2187
 Region = namedtuple('Region', 'low high words') # Ends, and how the table says it
 
-def written(form, x)->str:
+def number_text(form, x)->str:
     "A number as a claim writes it; a share with a sign is a difference, in percentage points"
     text = form.format(x)
     return text.replace('%', ' points') if '+' in form else text
@@ -207,14 +207,14 @@ def at_least(
     form:str='{:g}', # How it is written
 )->Region:
     "Everything from a number on"
-    return Region(x, inf, f'at least {written(form, x)}')
+    return Region(x, inf, f'at least {number_text(form, x)}')
 
 def at_most(
     x:float, # The largest number for which the claim is true
     form:str='{:g}', # How it is written
 )->Region:
     "Everything up to a number"
-    return Region(-inf, x, f'at most {written(form, x)}')
+    return Region(-inf, x, f'at most {number_text(form, x)}')
 
 def between(
     low:float, # The smallest number for which the claim is true
@@ -222,7 +222,7 @@ def between(
     form:str='{:g}', # How they are written
 )->Region:
     "Everything from one number to another"
-    return Region(low, high, f'{written(form, low)} to {written(form, high)}')
+    return Region(low, high, f'{number_text(form, low)} to {number_text(form, high)}')
 
 # %% ../../nbs/60_runs/07_claim.ipynb #1dedcb7a
 def near(
@@ -231,7 +231,7 @@ def near(
     form:str='{:.3g}', # How the ends are written
 )->Region:
     "Everything within a factor"
-    return between(x/factor, x*factor, form)
+    return between(*sorted((x/factor, x*factor)), form)
 
 above_zero = Region(0, inf, 'above 0')
 below_zero = Region(-inf, 0, 'below 0')
@@ -393,10 +393,10 @@ def ours_text(
 )->str:
     "Our number and its interval as text"
     if row['value'] is None: return ''
-    value = written(claim.form, row['value'])
+    value = number_text(claim.form, row['value'])
     if row['low'] is None: return f'{value} (one run)'
     if row['low']==row['high']: return value
-    ends = [written(claim.form, row[end]).removesuffix(' points') for end in ('low','high')]
+    ends = [number_text(claim.form, row[end]).removesuffix(' points') for end in ('low','high')]
     return f'{value} [{", ".join(ends)}]'
 
 # %% ../../nbs/60_runs/07_claim.ipynb #c5b04b0a
@@ -417,9 +417,9 @@ def effect_text(
     if row['low'] is None: return 'one run shows no effect'
     if row['effect'] is None: return 'no effect could be shown'
     if row['effect']==0: return ''
-    shown = f'could show {written(claim.form, row["effect"]).removeprefix("+")}'
+    shown = f'could show {number_text(claim.form, row["effect"]).removeprefix("+")}'
     if not excludes_theirs(row): return shown
-    return f'{shown}, and excludes {written(claim.form, row["claimed"])}'
+    return f'{shown}, and excludes {number_text(claim.form, row["claimed"])}'
 
 # %% ../../nbs/60_runs/07_claim.ipynb #dfc7cd30
 def standing(

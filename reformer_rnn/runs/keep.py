@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Run', 'meanings', 'LARGEST', 'generate_experiment', 'evaluate_experiment', 'model_folder', 'load_run', 'numbers_of',
-           'meaning_of', 'run_card', 'keep_model', 'describe_model', 'stream_text', 'GenerateConfig', 'load_named',
-           'find_model', 'check_writer', 'run_generate', 'text_bits', 'plain_bits', 'EvaluateConfig', 'same_file',
-           'run_evaluate']
+           'meaning_of', 'run_card', 'keep_model', 'remove_model', 'describe_model', 'stream_text', 'GenerateConfig',
+           'load_named', 'find_model', 'check_writer', 'run_generate', 'text_bits', 'plain_bits', 'EvaluateConfig',
+           'same_file', 'run_evaluate']
 
 # %% ../../nbs/60_runs/08_keep.ipynb #caea40ca
 from collections import namedtuple
@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ..core import check_int,first_line
-from ..pretrained import Pretrained,load_model,write_card
+from ..core import check_int,first_line,remove_folder
+from ..pretrained import CARD,Pretrained,load_model,write_card
 from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
@@ -130,6 +130,13 @@ def keep_model(
         except Exception as e: why = first_line(e) # whatever it is, the record is worth more
     if why: print(f'  the model is not kept: {why}', flush=True)
     return not why
+
+def remove_model(
+    folder:Path, # Of `keep_model`, or one that is not there
+):
+    "Remove a model with its card, and leave what others have put beside it"
+    (folder/CARD).unlink(missing_ok=True)
+    remove_folder(folder)
 
 def describe_model(
     path, # Of a record that is written

@@ -48,11 +48,13 @@ def check_out(
     cfg:PredictConfig, # What to forecast
 ):
     "Refuse to write over what is read, or over what is written"
+    if not Path(cfg.out).name:
+        raise ValueError(f'out={cfg.out!r}: expected the name of a file, such as forecast.csv')
     picture = Path(cfg.out).with_suffix('.png')
     for path in (cfg.out,picture):
-        for name in ('file','future'):
+        for name in ('run','file','future'):
             if getattr(cfg, name) and same_file(path, getattr(cfg, name)):
-                raise ValueError(f'out={cfg.out}: {path} is the table of {name}; '
+                raise ValueError(f'out={cfg.out}: {path} is read as {name}; '
                                  'choose another name')
     if same_file(cfg.out, picture):
         raise ValueError(f'out={cfg.out}: the picture gets that name; '

@@ -12,7 +12,7 @@ __all__ = ['not_groups', 'results_experiment', 'number', 'headline', 'bounds_of'
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf,isfinite
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -78,6 +78,9 @@ def full_name(
         if found := [path for path in ends if path.startswith(room)]: break
     if not ends:
         raise ValueError(f'{name!r} is not known; choose one of: {", ".join(sorted(names))}')
+    members = sorted(key for key in names if key.startswith(name+'.'))
+    if members and not found[0].startswith(('config.','epochs.')):
+        raise ValueError(f'{name!r} is a group: choose one of {", ".join(members)}')
     if len(found)>1: raise ValueError(f'{name!r} may mean {", ".join(found)}: write the whole name')
     return found[0]
 
@@ -113,6 +116,8 @@ class Runs(Sequence):
         self.command,self.left_out,self.records = command,[],[]
         if isinstance(source, (str,Path)):
             if not Path(source).parent.is_dir(): stored_path(source, command)
+            if Path(source).is_file():
+                raise ValueError(f'{source} is a file: expected a folder of records')
             for path in record_files(source): self._read(path, Path(source), damaged)
         else: self.records = list(source)
 
@@ -384,9 +389,9 @@ def compare(
     groups = {}
     for leaves in runs.flats:
         value = leaves.get(metric)
-        if isinstance(value, bool) or not isinstance(value, (int,float)):
+        if isinstance(value, bool) or not isinstance(value, (int,float)) or not isfinite(value):
             raise ValueError(f'{metric} of {leaves.get("file", "a run")} is {value!r}: expected a '
-                             'number; choose the runs with a filter')
+                             'finite number; choose the runs with a filter')
         key = tuple(as_text(leaves.get(name)) for name in by)
         groups.setdefault(key, {}).setdefault(leaves.get('seed'), []).append(value)
     first = next(iter(groups.values()))

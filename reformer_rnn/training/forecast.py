@@ -48,6 +48,9 @@ def frame_windows(
     if columns is None: columns = [o for o in df.columns if o!=dates and o not in known]
     both = [col for col in columns if col in known]
     if both: raise ValueError(f'{both[0]!r} is in `columns` and in `known`: it is one or the other')
+    if not len(columns):
+        raise ValueError(f'known={list(known)}: no column is left to forecast; name one that is not '
+                         'known in advance')
     series = frame_series(df, [*columns,*known], dates, date_format, 'the table')
     n = len(columns)
     borders = series_borders(series, sizes)

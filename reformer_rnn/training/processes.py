@@ -208,7 +208,8 @@ def _check(self:Processes):
     "Refuse what would give another result than one process, or none"
     bs = self.dls.train.bs
     workers = self.dls.train.fake_l.num_workers
-    self.accumulates = any(isinstance(cb, GradientAccumulation) for cb in self.learn.cbs)
+    # which counts the rows of each process
+    self.accumulates = any(type(cb) is GradientAccumulation for cb in self.learn.cbs)
     if bs%self.world_size:
         raise ValueError(f'a batch of {bs} rows and {self.world_size} processes: expected a number '
                          f'of rows that can be divided by {self.world_size}')

@@ -145,11 +145,19 @@ def _remove(path):
     os.rename(path, gone); shutil.rmtree(gone)
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #4301a4cf
+_ASIDE = '.replaced-' # Before the name of a checkpoint that a new one replaces
+
 def remove_left_over(
     folder, # Where checkpoints are kept
 ):
-    "Remove what a process that was killed has left half written or half removed"
-    for name in ('.writing','.removing'): shutil.rmtree(Path(folder)/name, ignore_errors=True)
+    """Remove what a process that was killed has left half written or half removed, and bring back
+    what it has not replaced"""
+    folder = Path(folder)
+    for name in ('.writing','.removing'): shutil.rmtree(folder/name, ignore_errors=True)
+    for old in list(folder.glob(f'{_ASIDE}*')):
+        path = folder/old.name.removeprefix(_ASIDE)
+        if path.exists(): _remove(old)
+        else: os.rename(old, path)
 
 def list_checkpoints(
     folder, # Where they are
@@ -173,9 +181,9 @@ def write_checkpoint(
     temp.mkdir(parents=True)
     try:
         _write_files(temp, step, tree)
-        if path.exists(): _remove(path)
+        if path.exists(): os.rename(path, path.with_name(_ASIDE+path.name))
         os.rename(temp, path); to_disk(folder)
-    finally: shutil.rmtree(temp, ignore_errors=True)
+    finally: remove_left_over(folder)
     for old in list_checkpoints(folder)[:-check_int('keep', keep)]: _remove(old)
     return path
 

@@ -17,7 +17,7 @@ def light_png(picture):
     image = Image.open(io.BytesIO(base64.b64decode(picture)))
     if image.mode == 'P': return picture  # done before
     light = with_palette(image, 256)
-    if len(light) > HEAVY_PIXELS: light = with_palette(image, 128)
+    if len(light) > HEAVY_PIXELS: light = with_palette(image, 96)
     return base64.b64encode(light).decode() + '\n'
 
 def with_palette(image, colours):

@@ -566,15 +566,17 @@ def gained_in_block(number):
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #8e7c398c
 def follows(name, task, number, text, region=at_least(.95, '{:.0%}'), **kwargs):
     "State a claim on the tokens of one block"
-    own = dict(measure=in_block(number, *FOLLOWING), form='{:.1%}') | kwargs
+    where = f'accuracy in block {number}, of 4 tokens'
+    own = dict(measure=in_block(number, *FOLLOWING), form='{:.1%}', setting=where) | kwargs
     ask(name, 'Our reading of Hutchins et al. 2022, 3.2', text, region=region,
-        results=f'brt_states/{task}', setting=f'accuracy in block {number}, of 4 tokens', **own)
+        results=f'brt_states/{task}', **own)
 
 control = 'The control: the first block, which needs no state, is learned'
 follows('parity within a block', 'parity', 1, control)
 follows('parity beyond the windows', 'parity', 3,
         'In the block behind the windows, states know the parity better than windows',
-        above_zero, measure=gained_in_block(3), form='{:+.1%}')
+        above_zero, measure=gained_in_block(3), form='{:+.1%}',
+        setting='accuracy in block 3, of 4 tokens, all models with states minus windows')
 follows('parity from block to block', 'parity', 10, 'States follow the parity of 40 bits',
         why='After four times as many updates one seed of two of lstm:single does.')
 follows('three cups within a block', 's3', 1, control)
