@@ -157,7 +157,8 @@ def _check_causal_function(subject):
                 if found is None: continue
                 output,moved = found
                 raise Failed(f'output {output} moves by {moved:.2g} '
-                             f'when inputs from {t+1} on are {how}', **_example(subject, x, output=output, changed=t+1,
+                             f'when inputs from {t+1} on are {how}',
+                                     **_example(subject, x, output=output, changed=t+1,
                                                   difference=moved))
     return f'up to {n} positions, {len(_CHANGES)} changes'
 

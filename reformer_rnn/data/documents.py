@@ -187,6 +187,7 @@ def _check_options(invalid, empty, lazy=False):
         raise ValueError("invalid='replace' changes a text, and lazy=True reads it from its file "
                          "as it is: use one of them")
 
+# %% ../../nbs/40_data/07_documents.ipynb #478b8bb7
 def _document(name, data, metadata, invalid, empty, path=None):
     """A document of the bytes that were read, kept in memory unless there is a `path`; None to
     leave it out"""
@@ -199,8 +200,8 @@ def _kept(docs, where):
     "The documents that were not left out, or `ValueError` if none is left"
     kept = Documents(doc for doc in docs if doc is not None)
     if kept: return kept
-    raise ValueError(f'{where}: nothing is left, all {len(docs)} texts were skipped because they are '
-                     'empty or not UTF-8')
+    raise ValueError(f'{where}: nothing is left, all {len(docs)} texts were skipped, '
+                     'because they are empty or not UTF-8')
 
 # %% ../../nbs/40_data/07_documents.ipynb #a42a8e42
 def read_folder(

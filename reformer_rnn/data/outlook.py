@@ -190,6 +190,14 @@ def forecast_inputs(
     parts = x,times[:outlook.seq_len],torch.cat([x[start:],zeros]),times[start:]
     return tuple(tensor[None] for tensor in parts),later
 
+# %% ../../nbs/40_data/13_outlook.ipynb #266ad31c
+def _of_tables(model):
+    "Outlook and scaler of a model, or `ValueError`"
+    if None not in (model.outlook,model.scaler): return model.outlook,model.scaler
+    raise ValueError(f'this {type(model).__name__} does not know what a table looks like: '
+                     'expected a model that `forecast_learner` '
+                     'or the experiment `forecast` has trained')
+
 # %% ../../nbs/40_data/13_outlook.ipynb #266ad31d
 @torch.no_grad()
 def forecast_rows(
@@ -199,12 +207,7 @@ def forecast_rows(
     horizon:int=None, # Rows to forecast; None for as many as the model was trained for
 )->pd.DataFrame: # Dates, columns, and `COLUMN_low` and `COLUMN_high` of each
     "The future of a table, or `ValueError`"
-    outlook = model.outlook
-    scaler = model.scaler
-    if outlook is None or scaler is None:
-        raise ValueError(f'this {type(model).__name__} does not know what a table looks like: '
-                         'expected a model that `forecast_learner` '
-                         'or the experiment `forecast` has trained')
+    outlook,scaler = _of_tables(model)
     n = outlook.horizon if horizon is None else check_int('horizon', horizon)
     if n>outlook.horizon:
         raise ValueError(f'horizon={n}: the model was trained to forecast {outlook.horizon} rows; '

@@ -100,6 +100,7 @@ def record_files(
 )->list: # Paths
     "All JSON files of a folder and those below it, except for those of checkpoints and models"
     folder = Path(folder)
+    if folder.is_file(): raise ValueError(f'{folder} is a file: expected a folder of records')
     def beside(path): # the files of a checkpoint or a model are no records
         parts = path.relative_to(folder).parts
         return any(part.endswith(('.checkpoints','.model')) for part in parts)
@@ -116,8 +117,6 @@ class Runs(Sequence):
         self.command,self.left_out,self.records = command,[],[]
         if isinstance(source, (str,Path)):
             if not Path(source).parent.is_dir(): stored_path(source, command)
-            if Path(source).is_file():
-                raise ValueError(f'{source} is a file: expected a folder of records')
             for path in record_files(source): self._read(path, Path(source), damaged)
         else: self.records = list(source)
 

@@ -141,6 +141,7 @@ def replace_model(cfg, model, attention, seed):
     kept = cfg.save_model and keep_model(model, folder)
     if not kept: remove_model(folder)
 
+# %% ../../nbs/60_runs/04_train.ipynb #88b6dac1
 def fit_recorded(
     learn:Learner, # Ready to train, with `Throughput`
     cfg:LongRun, # Settings, with `epochs` and `lr`

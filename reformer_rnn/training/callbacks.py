@@ -330,12 +330,13 @@ class SwitchAttention(PartOfEpoch):
         "Switch back"
         self.stack.close()
 
-# %% ../../nbs/50_training/02_callbacks.ipynb #79dacb0e
+# %% ../../nbs/50_training/02_callbacks.ipynb #79dacb0d
 def _is_plain(loss):
     "Is a loss the mean of cross-entropies, all of the same weight?"
     if not isinstance(loss, nn.CrossEntropyLoss): return False
     return loss.weight is None and not loss.label_smoothing and loss.reduction=='mean'
 
+# %% ../../nbs/50_training/02_callbacks.ipynb #79dacb0e
 class ChunkedLoss(PartOfEpoch):
     "Train with output layer and cross-entropy in slices of positions, and validate as usual"
     def __init__(self,

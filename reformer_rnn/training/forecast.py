@@ -49,8 +49,8 @@ def frame_windows(
     both = [col for col in columns if col in known]
     if both: raise ValueError(f'{both[0]!r} is in `columns` and in `known`: it is one or the other')
     if not len(columns):
-        raise ValueError(f'known={list(known)}: no column is left to forecast; name one that is not '
-                         'known in advance')
+        raise ValueError(f'known={list(known)}: no column is left to forecast; '
+                         'leave one out that is not known in advance')
     series = frame_series(df, [*columns,*known], dates, date_format, 'the table')
     n = len(columns)
     borders = series_borders(series, sizes)

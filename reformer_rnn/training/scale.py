@@ -83,7 +83,7 @@ class Compiled(TemporaryChange):
 
 # %% ../../nbs/50_training/06_scale.ipynb #6d1f0c3a
 class AccumulateBatches(GradientAccumulation):
-    "Update with the mean gradient of `n_acc` batches, and at the end of a fit with that of the rest"
+    "Update with the mean gradient of `n_acc` batches, at the end of a fit with that of the rest"
     checkpointed = 'count',
     def __init__(self,
         n_acc:int, # Batches of an update, at most those of the whole fit

@@ -44,7 +44,8 @@ def sudden(attention):
     def share(run):
         start = run['chance']['loss']
         losses = np.array(run['steps']['train_loss'])/start
-        def reached(part): return next((i for i,loss in enumerate(losses) if loss<part), len(losses))
+        def reached(part):
+            return next((i for i,loss in enumerate(losses) if loss<part), len(losses))
         return (reached(.1)-reached(.9)+1)/len(losses)
     def measure(runs):
         own = runs.of(attention)

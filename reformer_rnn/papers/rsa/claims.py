@@ -122,7 +122,7 @@ unlike_forecast = ('width 64, shuffled windows, one cycle at 1e-3 and 1 or 2 epo
 unrun_hours = { # of a core, for three pairs
     ('ETTm1',288): 2.5, ('Weather',336): 3.}
 more_seeds = {
-    ('ETTh1',24): 'Twelve of the fifteen pairs of seeds were added when the others had left it open.',
+    ('ETTh1',24): 'Twelve of the fifteen pairs were added when the others had left it open.',
     ('ETTh1',48): 'Twelve of the fifteen pairs of seeds were added when the first were known.',
     ('ETTh2',168): 'Three of the six pairs of seeds were added when the first had left it open.',
     ('ETTh2',24): 'Eight of the eleven pairs of seeds were added when the others had left it open.',
