@@ -133,10 +133,11 @@ def run_callbacks(cfg, experiment, attention, seed, bs):
                                run_id=run_id)
 
 # %% ../../nbs/60_runs/04_train.ipynb #88b6dac0
-def replace_model(cfg, model, attention, seed):
+def replace_model(cfg, model, attention, seed, data):
     "Keep the model of a run, if it is wanted, in the place of that of an earlier run"
-    # the record of the earlier run goes first: it would describe another model
-    run_path(cfg, attention, seed).unlink(missing_ok=True)
+    path = run_path(cfg, attention, seed)
+    try: kept_run(replace(cfg, resume=True), path, data)
+    except ValueError: path.unlink() # the record of another run would describe another model
     folder = run_path(cfg, attention, seed, 'model')
     kept = cfg.save_model and keep_model(model, folder)
     if not kept: remove_model(folder)
@@ -164,7 +165,7 @@ def fit_recorded(
             learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs+[ShowEpochs()])
     learn.throughput.tokens, = map(int, sum_all(learn.throughput.tokens)) # those of all processes
     if not process_rank():
-        replace_model(cfg, learn.model, attention, seed)
+        replace_model(cfg, learn.model, attention, seed, data)
     return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg),
                 data=data,
                 environment=environment(cfg.device) | dict(processes=processes),
