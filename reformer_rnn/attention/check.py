@@ -156,10 +156,9 @@ def _check_causal_function(subject):
                 found = _moved(subject, module, z, y, t)
                 if found is None: continue
                 output,moved = found
+                example = _example(subject, x, output=output, changed=t+1, difference=moved)
                 raise Failed(f'output {output} moves by {moved:.2g} '
-                             f'when inputs from {t+1} on are {how}',
-                                     **_example(subject, x, output=output, changed=t+1,
-                                                  difference=moved))
+                             f'when inputs from {t+1} on are {how}', **example)
     return f'up to {n} positions, {len(_CHANGES)} changes'
 
 def _moved(subject, module, z, y, t):

@@ -270,8 +270,9 @@ def build_attention(
     if not (isinstance(pair, (tuple,list)) and len(pair)==2 and isinstance(pair[1], dict)):
         raise ValueError(f'attention={spec!r}: expected a name ({", ".join(attention_layers)}), or '
                          'a pair (name, dict of options)')
-    name,more = pair[0],dict(max_len=max_len) | pair[1]
+    name,own = pair
     cls = attention_layers[check_choice('attention', name, attention_layers)]
+    more = dict(max_len=max_len) | own
     try: return cls(d_model, n_heads, causal=causal, **options, **more)
     except TypeError as e: raise ValueError(f'{name} attention: {e}') from e
 
@@ -304,6 +305,7 @@ def load_weights(
         if name in trains: p.requires_grad_(trains[name])
     return found
 
+# %% ../../nbs/10_attention/00_layer.ipynb #1afdd3e7
 def convert_attention(
     layer:AttentionLayer, # Any registered layer
     name:str, # Name of the method to change to, a key of `attention_layers`

@@ -53,8 +53,9 @@ def explain(
     e:BaseException, # What ended an experiment
 )->str: # Empty for a fault of the program, which deserves its traceback
     "What the user can do about it, in one line"
-    if isinstance(e, (ValueError,FileNotFoundError,ImportError,FloatingPointError)): return str(e)
-    from reformer_rnn.core import first_line # PyTorch, which `--help` does not need
+    from reformer_rnn.core import first_line,own_words # PyTorch, which `--help` does not need
+    if isinstance(e, (ValueError,FileNotFoundError,ImportError,FloatingPointError)):
+        return own_words(e)
     if isinstance(e, MemoryError) or 'out of memory' in str(e) or "can't allocate memory" in str(e):
         return ('the memory does not suffice: choose a smaller model, batch or length '
                 f'({first_line(e)})')

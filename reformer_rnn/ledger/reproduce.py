@@ -188,6 +188,7 @@ def work_off(
     outcome = {}
     for i,job in enumerate(chosen):
         used = (time.monotonic()-start)/60
+        reason = ''
         if not is_done(job, out):
             if budget and used+job.minutes>budget:
                 print(f'The budget of {budget:g} minutes ends here: {used:.1f} are used, '
@@ -195,10 +196,11 @@ def work_off(
                 break
             print(f'[{i+1}/{len(chosen)}] {job.path}, '
                   f'about {job.minutes:.1f} minutes; {used:.1f} used', flush=True)
-        reason = '' if is_done(job, out) else do_job(job, out)
-        try: outcome[str(job.path)] = reason or report_job(job, out, jobs)
-        except (OSError,ValueError) as e: outcome[str(job.path)] = reason = str(e)
-        if reason: print(f'  left out: {reason}')
+            reason = do_job(job, out)
+        try: result = reason or report_job(job, out, jobs)
+        except (OSError,ValueError) as e: result = str(e)
+        if isinstance(result, str): print(f'  left out: {result}')
+        outcome[str(job.path)] = result
     return outcome
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #cc6f3b84

@@ -131,6 +131,7 @@ def keep_model(
     if why: print(f'  the model is not kept: {why}', flush=True)
     return not why
 
+# %% ../../nbs/60_runs/08_keep.ipynb #f4285e82
 def remove_model(
     folder:Path, # Of `keep_model`, or one that is not there
 ):

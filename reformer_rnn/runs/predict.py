@@ -68,6 +68,7 @@ def csv_table(
     if not name: raise ValueError('no file: name a CSV file with the columns of the training')
     return read_frame(find_series(name) if name in SERIES else find_file(name))
 
+# %% ../../nbs/60_runs/09_predict.ipynb #3f5092f8
 def run_predict(
     cfg:PredictConfig, # What to forecast
 ): # `DataFrame` of the future rows

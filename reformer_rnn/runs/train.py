@@ -72,7 +72,7 @@ class LongRun(Settings, Scale):
             if len(set(values))<len(values):
                 raise ValueError(f'{name}={values}: expected each of them once')
         for seed in self.seeds: check_int('seeds', seed, minimum=0, maximum=2**32-1)
-        self.callbacks(1)
+        self.callbacks()
 
 # %% ../../nbs/60_runs/04_train.ipynb #47edc1bf
 def check_device(
@@ -122,9 +122,9 @@ class Kept(Exception):
     "Raised where a run need not be trained, because its record is there"
     def __init__(self, record): self.record = record
 
-def run_callbacks(cfg, experiment, attention, seed, bs):
+def run_callbacks(cfg, experiment, attention, seed):
     "What goes with the training of every run"
-    cbs = [run_checkpoint(cfg, experiment, attention, seed), *cfg.callbacks(bs)]
+    cbs = [run_checkpoint(cfg, experiment, attention, seed), *cfg.callbacks()]
     if several_processes(): cbs.append(Processes())
     if cfg.track!='wandb' or process_rank(): return cbs
     run_id = wandb_id(run_path(cfg, attention, seed, 'wandb-id'), cfg.resume)
@@ -157,7 +157,7 @@ def fit_recorded(
         raise Kept(kept)
     record = RunRecord()
     processes = max(1, num_distrib())
-    cbs = [record, *run_callbacks(cfg, experiment, attention, seed, learn.dls.train.bs//processes)]
+    cbs = [record, *run_callbacks(cfg, experiment, attention, seed)]
     rate = cfg.lr if lr is None else lr
     if sys.stdout.isatty(): learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs)
     else:
@@ -260,7 +260,7 @@ class Training(Experiment):
         if self.prepare: cfg = self.prepare(cfg) or cfg
         if self.per_data: cfg = replace(cfg, results=f'{cfg.results}/{self.per_data(cfg)}')
         if self.model:
-            for attention in cfg.attention: self.model(cfg, attention)
+            for attention in cfg.attention: cfg.check_model(self.model(cfg, attention))
         check_writable(cfg.results)
         runs = Runs(run_all(cfg, self.does))
         if self.report: print_tables(self.report(runs))

@@ -207,5 +207,5 @@ def compare_forecasts(
     errors = {name: evaluate_forecast(f, test)._asdict() for name,f in all_of_them.items()}
     table = pd.DataFrame.from_dict(errors, orient='index').rename(columns=str.upper)
     naive = next((o for o in table.index if o.startswith('repeat') and o!='repeat last'), None)
-    if naive: table[f'share of "{naive}"'] = table['MSE']/table['MSE'][naive]
+    if naive: table[f'MSE / that of {naive}'] = table['MSE']/table['MSE'][naive]
     return table.sort_values('MSE')

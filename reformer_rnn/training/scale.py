@@ -128,9 +128,7 @@ class Scale:
 
 # %% ../../nbs/50_training/06_scale.ipynb #3bc6708c
 @patch
-def callbacks(self:Scale,
-    bs:int=None, # Not needed any more
-)->list:
+def callbacks(self:Scale)->list:
     "The callbacks that do what is asked for, or `ValueError`"
     n = check_int('accumulate', self.accumulate)
     if not self.clip>=0:

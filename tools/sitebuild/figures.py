@@ -4,7 +4,7 @@ import base64, io, re
 from PIL import Image
 
 GREY, INK = '#6b7280', '#1f2328'  # What nbs/_site/matplotlibrc writes and draws in, and what the site shows by day
-HEAVY_PIXELS = 25_000  # Bytes of a PNG
+PALETTES = ((256, 0), (96, 25_000), (64, 50_000))  # So many colours for a PNG that is heavier with more of them
 HEAVY = 40_000  # Characters; an SVG with more of them, of a figure with many points, weighs more than its pixels
 STEP = re.compile(r'([MLQCz])([^MLQCz]*)')  # A letter of a path and its numbers
 # A scale is kept as it is: 1/64, rounded, would make letters larger than the places they have; other numbers are
@@ -13,11 +13,12 @@ NUMBER = re.compile(r'scale\([^)]*\)|(?<=[\s"(,MLQCzHV])-?\d+\.\d{3,}')
 EMBEDDED = re.compile(r'(data:image/svg\+xml;base64,)([\w+/=]+)')
 
 def light_png(picture):
-    "The PNG `picture` (base64) with a palette of 256 colours, a third of its size; of 128 where that is still heavy."
-    image = Image.open(io.BytesIO(base64.b64decode(picture)))
+    "The PNG `picture` (base64) with a palette of 256 colours, a third of its size; of fewer where that is still heavy."
+    light = base64.b64decode(picture)
+    image = Image.open(io.BytesIO(light))
     if image.mode == 'P': return picture  # done before
-    light = with_palette(image, 256)
-    if len(light) > HEAVY_PIXELS: light = with_palette(image, 96)
+    for colours, heavy in PALETTES:
+        if len(light) > heavy: light = with_palette(image, colours)
     return base64.b64encode(light).decode() + '\n'
 
 def with_palette(image, colours):

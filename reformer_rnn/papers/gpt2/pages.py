@@ -545,7 +545,7 @@ def plot_gpt2(
 )->plt.Figure:
     "Gain over the control by position in the window, and by the number of windows before"
     against = control_of(runs)
-    fig,axs = plt.subplots(1, 2, figsize=(11,3.6), layout='constrained', sharey=True)
+    fig,axs = plt.subplots(1, 2, figsize=(11,4.2), layout='constrained', sharey=True)
     names = [name for name in runs.models if name!=against]
     for ax,key,first in zip(axs, ('by_position','by_window'), (1,0)):
         def mean_curve(name): return np.mean(runs.of(name).values(f'tests.carried.{key}'), 0)

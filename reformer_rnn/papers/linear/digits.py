@@ -172,7 +172,7 @@ def plot_bits(
     floors = {name: bits for name,bits in runs[0]['floors'].items() if name!='uniform'}
     for name,bits in floors.items():
         dashed(left, bits)
-        side = 'bottom' if bits==max(floors.values()) else 'top'
+        side = 'top' if bits==min(floors.values()) else 'bottom'
         left.text(last, bits, f'table: {name}', ha='right', va=side, fontsize=8)
     left.set(title='Validation (lines) and test images (dots)', ylim=(None,3))
     right.set(title='Test images by class', xlabel='digit', xticks=range(10))
