@@ -20,14 +20,14 @@ kinds = dict(plain=None, query='tab:blue', key='tab:orange', value='tab:green', 
 def colour(
     kind:str, # A key of `kinds`
 )->str:
-    "The colour of a kind of thing; 'plain' is that of text"
+    "The colour of a kind; 'plain' has the colour of text"
     return kinds[check_choice('kind', kind, kinds)] or plt.rcParams['text.color']
 
 # %% ../nbs/04_draw.ipynb #e5d7ba92
 def sketch(
-    width:float, # In units; 11 are as wide as a phone shows without shrinking letters too far
+    width:float, # In units; up to 11, letters stay readable on a phone
     height:float, # In units
-    unit:float=.5, # Inches in a unit; text keeps its size
+    unit:float=.5, # Inches per unit; the size of text does not depend on it
 ): # Axes from (0, 0) to (width, height), without ticks and frame
     "An empty drawing area"
     fig,ax = plt.subplots(figsize=(width*unit,height*unit))
@@ -41,7 +41,7 @@ def box(
     ax, # Axes, as `sketch` makes them
     x:float, # Centre
     y:float, # Centre
-    text:str='', # What stands in the box
+    text:str='', # Text in the box
     kind:str='plain', # A key of `kinds`
     width:float=2., # In units
     height:float=.8, # In units
@@ -59,7 +59,7 @@ def row(
     ax, # Axes, as `sketch` makes them
     x:float, # Centre of the first square
     y:float, # Centre
-    texts, # What stands in the squares, one after the other
+    texts, # Texts of the squares, from left to right
     kind:str='plain', # A key of `kinds`
     step:float=.8, # From one square to the next
     size:float=10.5, # Of the text, in points
@@ -75,10 +75,10 @@ def arrow(
     ax, # Axes
     start:tuple, # (x, y)
     end:tuple, # (x, y)
-    text:str='', # What stands beside its middle
+    text:str='', # Text beside the middle of the arrow
     kind:str='plain', # A key of `kinds`
-    dashed:bool=False, # Interrupt the line?
-    side:str='above', # Where the text stands, a key of `places`
+    dashed:bool=False, # Draw a dashed line?
+    side:str='above', # Side of the arrow on which the text stands, a key of `places`
 ):
     "A straight arrow from one point to another"
     look = dict(arrowstyle='-|>', lw=1.3, color=colour(kind), shrinkA=0, shrinkB=0,
@@ -93,9 +93,9 @@ def arrow(
 def matrix(
     ax, # Axes
     values, # Numbers or booleans, (n, m); `nan` stays empty
-    title:str='', # What stands above it
-    top:float=None, # Value of the darkest blue; default the largest number
-    **labels, # `xlabel` and `ylabel`, or whatever `ax.set` takes
+    title:str='', # Title above the matrix
+    top:float=None, # Value of the darkest blue; default the largest absolute value
+    **labels, # `xlabel`, `ylabel`, or anything else that `ax.set` takes
 ): # The image
     "A matrix as a heat map, its first row on top"
     values = torch.as_tensor(values).float()

@@ -14,11 +14,11 @@ from IPython.display import HTML
 
 # %% ../nbs/05_mechanism.ipynb #2fc3cea2
 def mechanism(
-    name:str, # Of the drawing, as in the site's mechanisms.js
-    alt:str, # What the picture shows, for whoever cannot see it
-    **numbers, # What the drawing is computed from: anything that JSON can hold
+    name:str, # Name of the drawing, as in the site's mechanisms.js
+    alt:str, # Alternative text: what the picture shows
+    **numbers, # Numbers that the drawing is computed from: anything that JSON can hold
 )->HTML: # The current figure, with its numbers
-    "A picture that becomes a mechanism on the site; closes the current figure"
+    "Turn the current figure into a picture that becomes interactive on the site, and close it"
     if not alt.strip(): raise ValueError(f'the mechanism {name!r} needs an alternative text')
     buffer = io.BytesIO()
     plt.gcf().savefig(buffer, format='svg', bbox_inches='tight', metadata=dict(Date=None))

@@ -29,23 +29,23 @@ from reformer_rnn.core import (
     write_json)
 
 # %% ../nbs/04_pretrained.ipynb #4eded40d
-# Module and name of a class -> the class, of all that can be kept
+# (module, name) -> class, for all classes of models that can be saved
 kept_classes = {}
 
 def _own(value):
-    "The same value, in lists, tuples and dicts that nobody else holds"
+    "A copy of lists, tuples and dicts, which nobody else can change"
     if type(value) is dict: return {k: _own(o) for k,o in value.items()}
     return type(value)(map(_own, value)) if type(value) in (list,tuple) else value
 
 class Pretrained(Movable):
-    "A module that remembers what it was built with, and can be kept in a folder"
-    vocab = None # of a model of texts: what its tokens mean
-    scaler = None # of a model of series: the units of its columns
-    outlook = None # of a model of series: what it has to know of a table
+    "A module that remembers the arguments it was built with, and can be saved in a folder"
+    vocab = None # for models of text: what the tokens mean
+    scaler = None # for models of series: the units of the columns
+    outlook = None # for models of series: what they have to know about a table
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        vars(self)['given'] = _own((args,kwargs)) # whatever becomes of lists that were given
+        vars(self)['given'] = _own((args,kwargs)) # safe from later changes to lists
         return self
 
     def __init_subclass__(cls, **kwargs):
@@ -53,15 +53,15 @@ class Pretrained(Movable):
         kept_classes[cls.__module__,cls.__name__] = cls
 
 # %% ../nbs/04_pretrained.ipynb #8fd793b1
-# How a value is written: is it one of this kind, what stands in the file, and what becomes of that
+# How a kind of value is stored: a test for it, value -> JSON, and JSON -> value
 Kind = namedtuple('Kind', 'is_one write read')
 kinds = {} # Tag -> `Kind`
-registries = {} # Name -> dict of functions or classes, by which they can be written
+registries = {} # Name -> dict of functions or classes, which are stored by their names
 
 def to_json(
     value, # An argument of a constructor
 ): # What JSON can hold
-    "Write a value down, or raise `TypeError`"
+    "Convert a value to what JSON can hold, or raise `TypeError`"
     if value is None or isinstance(value, (bool,str)): return value
     if isinstance(value, Integral): return int(value)
     if isinstance(value, Real): return float(value)
@@ -76,7 +76,7 @@ def to_json(
 def from_json(
     value, # From `to_json`
 ): # The argument
-    "Read a value, or raise `ValueError`"
+    "Convert a value back from JSON, or raise `ValueError`"
     if isinstance(value, list): return [from_json(o) for o in value]
     if not isinstance(value, dict): return value
     tag = next(iter(value), '')
@@ -98,7 +98,7 @@ def _registered(value):
             if o is value: return f'{registry}.{name}'
 
 def _from_registry(name):
-    "What has this name in its registry"
+    "The function or class of a name `registry.key`"
     registry,_,key = name.partition('.')
     if key not in registries.get(registry, {}):
         raise ValueError(f'{name!r} is not registered here; the module that defines it has to be '
@@ -107,7 +107,7 @@ def _from_registry(name):
 
 # %% ../nbs/04_pretrained.ipynb #00d12273
 def _module_class(name):
-    "A class of modules of this library or of PyTorch; nothing else is looked up"
+    "A module class of this library or of PyTorch, by its full name; no other is looked up"
     module,_,key = name.rpartition('.')
     ours = module.startswith(('reformer_rnn.','torch.nn.')) and find_spec(module)
     found = getattr(import_module(module), key, None) if ours else None
@@ -118,7 +118,7 @@ def _module_class(name):
 kinds |= dict(
     tuple=Kind(lambda o: isinstance(o, tuple), _items, lambda o: tuple(from_json(o))),
     generator=Kind(lambda o: isinstance(o, torch.Generator), lambda o: o.initial_seed(),
-                   lambda o: torch.Generator().manual_seed(o)), # what was drawn is a tensor
+                   lambda o: torch.Generator().manual_seed(o)), # its draws are saved as tensors
     range=Kind(lambda o: isinstance(o, range), lambda o: [o.start,o.stop,o.step],
                lambda o: range(*o)),
     dict=Kind(lambda o: isinstance(o, dict), _pairs, lambda o: dict(from_json(o))),
@@ -131,8 +131,8 @@ kinds |= dict(
 # %% ../nbs/04_pretrained.ipynb #d2897f5e
 def arguments_of(
     model:Pretrained, # Any model
-)->dict: # Name -> value; what was given without a name stands under '*' if it has none
-    "What a model was built with"
+)->dict: # Name -> value; '*' holds positional arguments if the constructor takes `*args`
+    "The arguments that a model was built with"
     args,kwargs = model.given
     parameters = inspect.signature(type(model).__init__).parameters
     if any(o.kind==o.VAR_POSITIONAL for o in parameters.values()):
@@ -142,7 +142,7 @@ def arguments_of(
 def specification(
     model:Pretrained, # Any model
 )->dict: # Ready for JSON
-    "Class and arguments of a model, or `ValueError`"
+    "Class and arguments of a model; `ValueError` for an argument that cannot be stored"
     cls = type(model)
     found = {}
     for name,value in arguments_of(model).items():
@@ -180,7 +180,7 @@ def build(
 def shared_names(
     model:torch.nn.Module, # Any module
 )->dict: # Name -> first name of the same tensor
-    "Which tensors have a second name"
+    "Tensors with more than one name, such as tied weights"
     tensors = model.state_dict(keep_vars=True)
     first = {}
     for name,o in tensors.items(): first.setdefault(id(o), name)
@@ -189,7 +189,7 @@ def shared_names(
 def rebuild(
     config:dict, # From `describe`
 )->Pretrained: # With new weights
-    "The model of a description: built, with layers exchanged, and of one type"
+    "Build the model of a description, with its exchanged layers, shared tensors and type"
     # weights that will be replaced cost no random numbers
     with torch.random.fork_rng(devices=[]), torch.device('cpu'):
         model = build(config)
@@ -204,7 +204,7 @@ def exchanged(
     model:Pretrained, # Any model
     new:Pretrained, # The same model, as its arguments build it
 )->dict: # Path -> specification
-    "Parts that are not those of the constructor, and know how they were built"
+    "Layers that were exchanged after construction, and know how they were built"
     theirs = dict(new.named_modules())
     found = {}
     for path,o in model.named_modules():
@@ -217,10 +217,10 @@ def exchanged(
 
 # %% ../nbs/04_pretrained.ipynb #c51ca576
 def check_same(
-    model:Pretrained, # What is to be kept
-    new:Pretrained, # What would come back
+    model:Pretrained, # Model to be saved
+    new:Pretrained, # Model that loading would build
 ):
-    "Refuse a model that its description does not build"
+    "Raise `ValueError` if a description does not build the same parts and shapes as the model"
     def parts(m): return {path: type(o).__name__ for path,o in m.named_modules()}
     def shapes(m): return {name: tuple(o.shape) for name,o in m.state_dict().items()}
     ours = parts(model)
@@ -241,7 +241,7 @@ def check_same(
 def describe(
     model:Pretrained, # Any model
 )->dict: # Ready for JSON
-    "What has to be known about a model to build it again, or `ValueError`"
+    "All that is needed to build a model again; `ValueError` if that is not possible"
     types = {str(o.dtype).removeprefix('torch.') for o in model.parameters()}
     config = specification(model) | dict(
         dtype=types.pop() if len(types)==1 else None, shared=shared_names(model),
@@ -251,14 +251,14 @@ def describe(
     return config
 
 # %% ../nbs/04_pretrained.ipynb #ce8e2254
-FORMAT = 1 # Of the folder; a library reads what it or an older one has written
+FORMAT = 1 # Number of the format of the folder; this version reads it and older ones
 CONFIG = 'config.json'
 WEIGHTS = 'model.safetensors'
 CARD = 'README.md'
-# What else belongs to a model, in files of its own: `write(value, folder)` and `read(folder)`
+# What is saved beside a model: `write(value, folder)`, `read(folder)`, and names of its files
 Companion = namedtuple('Companion', 'write read names')
 companions = {} # Attribute of the model -> `Companion`
-# Attribute -> module that enters it there
+# Attribute -> module that registers its companion
 companion_modules = dict(vocab='reformer_rnn.data.vocab', scaler='reformer_rnn.data.series',
                          outlook='reformer_rnn.data.outlook')
 
@@ -266,14 +266,14 @@ companion_modules = dict(vocab='reformer_rnn.data.vocab', scaler='reformer_rnn.d
 def companion(
     name:str, # Attribute of a model
 )->Companion:
-    "How what belongs to a model is written and read, or `ValueError`"
+    "How a companion of a model is written and read; `ValueError` for an unknown name"
     if name not in companion_modules:
         raise ValueError(f'companion {name!r} is not known; expected '
                          f'{", ".join(companion_modules)}')
     import_module(companion_modules[name])
     return companions[name]
 
-def git_commit()->str: # None where there is none
+def git_commit()->str: # None without git, or outside of a checkout
     "Commit of the checkout that this package is part of"
     here = str(Path(reformer_rnn.__file__).parent)
     def git(*args): return subprocess.run(['git','-C',here,*args], capture_output=True, text=True)
@@ -286,9 +286,9 @@ def git_commit()->str: # None where there is none
 # %% ../nbs/04_pretrained.ipynb #38c89b72
 def stored_tensors(
     model:Pretrained, # Any model
-    dtype:torch.dtype=None, # Of numbers with a point; None for that of the model
-)->dict: # Name -> tensor on the CPU, each once
-    "The tensors of a file, or `ValueError` where a narrower type would change them"
+    dtype:torch.dtype=None, # Type of floating point numbers; None for that of the model
+)->dict: # Name -> tensor on the CPU, shared ones once
+    "The tensors to store; `ValueError` if a narrower type would round them"
     found = {}
     shared = shared_names(model)
     for name,o in model.state_dict().items():
@@ -308,12 +308,12 @@ def stored_tensors(
 @patch
 def save_pretrained(self:Pretrained,
     folder, # Created, or replaced as a whole; other files in it stay
-    # Type of the stored numbers, such as `torch.float16`; None for that of the model. Numbers that
-    # it would change are refused
+    # Type of the stored numbers, such as `torch.float16`; None for that of the model. A type that
+    # would round any of them is refused
     dtype:torch.dtype=None,
     about:str='', # Markdown for the card: what the model was trained on, and what it achieves
 )->Path: # The folder
-    "Keep the model in a folder, or raise `ValueError` and write nothing"
+    "Save the model in a folder, or raise `ValueError` and write nothing"
     from safetensors.torch import save_file
     folder = Path(folder).expanduser()
     config = dict(format=FORMAT, library='reformer_rnn', version=reformer_rnn.__version__,
@@ -330,10 +330,10 @@ def save_pretrained(self:Pretrained,
 
 # %% ../nbs/04_pretrained.ipynb #ad3bb5c6
 def model_card(
-    config:dict, # What `config.json` says
+    config:dict, # Contents of `config.json`
     about:str='', # Markdown: what the model was trained on, and what it achieves
 )->str: # Markdown
-    "What people read about a model"
+    "The model card: a README with metadata for the hub, an example and the arguments"
     cls = config['class']
     what = (inspect.getdoc(find_class(config)) or 'A model').rstrip('.')
     rows = [f'| `{name}` | `{json.dumps(o)}` |' for name,o in config['arguments'].items()]
@@ -348,10 +348,10 @@ def model_card(
     return '\n'.join(lines)+'\n'
 
 def write_card(
-    folder, # Of `save_pretrained`
+    folder, # Folder that `save_pretrained` has written
     about:str='', # As for `model_card`
 ):
-    "Write or replace the card; it may be edited by hand, and no checksum guards it"
+    "Write or replace the model card; it has no checksum, so it may be edited by hand"
     card = model_card(read_json(Path(folder)/CONFIG), about)
     with in_place_of(Path(folder)/CARD) as f: f.write(card.encode())
 
@@ -369,7 +369,7 @@ def shipped_models()->dict: # Name -> folder
     return {o.parent.name: o.parent for o in sorted(root.glob(f'*/{CONFIG}'))}
 
 def _from_hub(name, **options):
-    "The folder in the hub's cache, filled if need be"
+    "The folder of a model in the hub's cache, downloaded if needed"
     hub = _hub()
     beside = [o for name in companion_modules for o in companion(name).names]
     wanted = [CONFIG,WEIGHTS,CARD,MANIFEST,*beside]
@@ -384,7 +384,7 @@ def find_pretrained(
     name, # Folder, name of a model that comes with the package, or name on the hub
     **options, # For the hub: `revision`, `token`, `cache_dir`, `local_files_only`
 )->Path: # The folder
-    "Where a model is, or `FileNotFoundError`"
+    "Find the folder of a model, downloading it if needed; else `FileNotFoundError`"
     path = Path(name).expanduser()
     text = str(name)
     if text and path.is_dir(): return path
@@ -403,7 +403,7 @@ def find_pretrained(
                                 f'as the name of a model on the hub: {e}') from None
 
 # %% ../nbs/04_pretrained.ipynb #157b7c82
-# What config.json has to say
+# Required entries of config.json
 _needed = {'format': int, 'version': str, 'class': str, 'module': str, 'arguments': dict,
            'exchanged': dict, 'shared': dict, 'companions': list}
 
@@ -433,9 +433,9 @@ def _stored_weights(folder, config):
     from safetensors.torch import load_file
     path = folder/WEIGHTS
     try: packed = load_file(str(path))
-    except Exception as e: # of the library, whose kinds are not promised
+    except Exception as e: # safetensors does not promise which errors it raises
         raise ValueError(f'{path} cannot be read: {first_line(e)}') from e
-    # In a file they stand side by side, at places where some kernels round differently
+    # in a file they lie side by side, at addresses where some kernels round differently
     tensors = {name: tensor.clone() for name,tensor in packed.items()}
     for name,first in config['shared'].items():
         if name in tensors or first not in tensors:
@@ -446,10 +446,10 @@ def _stored_weights(folder, config):
 # %% ../nbs/04_pretrained.ipynb #87f3f072
 def check_tensors(
     tensors:dict, # Name -> tensor, from a file
-    model:Pretrained, # What they are for
+    model:Pretrained, # Model that they are for
     path, # The file, for the message
 ):
-    "Refuse tensors that are missing, of another shape, or too many"
+    "Raise `ValueError` if tensors are missing, additional, or of the wrong shape"
     wanted = {name: tuple(o.shape) for name,o in model.state_dict().items()}
     found = {name: tuple(o.shape) for name,o in tensors.items()}
     what = dict(missing=[name for name in wanted if name not in found],
@@ -461,7 +461,7 @@ def check_tensors(
 
 # %% ../nbs/04_pretrained.ipynb #c17379f4
 def _rebuilt(folder, config):
-    "`rebuild` for a file: whatever goes wrong is named"
+    "`rebuild` for a file: whatever goes wrong becomes a `ValueError` that names the file"
     try: return rebuild(config)
     except ImportError: raise
     except Exception as e:
@@ -471,7 +471,7 @@ def load_folder(
     folder:Path, # With a model
     config:dict, # From `read_config`
 )->Pretrained: # In evaluation mode
-    "Build a model and fill it, or raise `ValueError`"
+    "Build a model and load its weights, or raise `ValueError`"
     model = _rebuilt(folder, config)
     tensors = _stored_weights(folder, config)
     check_tensors(tensors, model, folder/WEIGHTS)
@@ -511,12 +511,12 @@ def load_model(
 # %% ../nbs/04_pretrained.ipynb #3797fd34
 @patch
 def push_to_hub(self:Pretrained,
-    repo_id:str, # owner/name
-    private:bool=False, # Hidden from others?
-    token:str=None, # None for that of `hf auth login`
-    message:str='Model of reformer_rnn', # Of the commit
-    **options, # Of `save_pretrained`: `dtype`, `about`
-): # What the hub says about the commit
+    repo_id:str, # Name on the hub, owner/name
+    private:bool=False, # Hide it from others?
+    token:str=None, # Access token; None for that of `hf auth login`
+    message:str='Model of reformer_rnn', # Commit message
+    **options, # Options of `save_pretrained`: `dtype`, `about`
+): # The hub's information about the commit
     "Upload the folder of the model to the Hugging Face hub"
     api = _hub().HfApi(token=token)
     with TemporaryDirectory() as scratch:

@@ -379,7 +379,7 @@ def test_links_open_what_is_folded(visit):
     page.goto(f'{page.url}#{method}')
     page.wait_for_function('name => document.getElementById(name).getClientRects().length', arg=method)
 
-# Mechanisms one can touch: they answer to the keyboard, and show the numbers of the library
+# Interactive mechanisms: they answer to the keyboard, and show the numbers of the library
 
 @pytest.fixture
 def touch(visit):

@@ -32,7 +32,7 @@ def _distance(
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #c3c897b5
 def _differ(
-    subject:Subject, # Knows what rounding may do
+    subject:Subject, # Holds the tolerance
     a:Tensor, # (b, n, d)
     b:Tensor, # (b, n, d), what `a` should be
 )->tuple: # The first position that differs and by how much; None if the two are the same
@@ -46,11 +46,11 @@ def _differ(
     return wrong[0].item(),per_position.max().item()
 
 def _example(
-    subject:Subject, # Knows the seed
-    x:Tensor, # What `subject.input` has drawn
+    subject:Subject, # Holds the seed
+    x:Tensor, # Input that `subject.input` has drawn
     **more, # Positions and numbers
 )->dict:
-    "What is needed to see a failure again"
+    "All that is needed to reproduce a failure"
     dtype = str(x.dtype).removeprefix('torch.')
     return dict(shape=list(x.shape), dtype=dtype, seed=subject.seed, **more)
 
@@ -111,7 +111,7 @@ def _check_deterministic(subject):
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #df3de415
 def _need_fixed(subject):
-    "Comparing calls of different shapes tells nothing about a layer that is random"
+    "Skip a check that compares calls if the layer is random"
     if subject.random: raise Skipped('two calls differ anyway')
 
 @layer_check('arguments', 'a call changes neither its input nor the weights')
@@ -132,7 +132,7 @@ def _places(n):
     return sorted({0,n//2-1,n-2}) if n>2 else [0]
 
 def _need_positions(subject, y, n):
-    "Is there one output a position?"
+    "Skip a check unless the layer is causal, with one output for each position"
     if not subject.causal: raise Skipped('it does not promise to be causal')
     if y.ndim<2 or y.shape[1]!=n:
         raise Skipped(f'y of shape {tuple(y.shape)} has no place for each of {n} positions')
@@ -162,7 +162,7 @@ def _check_causal_function(subject):
     return f'up to {n} positions, {len(_CHANGES)} changes'
 
 def _moved(subject, module, z, y, t):
-    "Which of the outputs up to t has moved; numbers may be too large for a layer"
+    "First output up to t that has moved, and how far; None if the layer cannot take such numbers"
     try:
         with torch.no_grad(): changed,_ = subject.call(module, z)
     except ValueError: return None
@@ -182,7 +182,7 @@ def _check_causal_gradient(subject):
     return f'up to {n} positions, in evaluation and training'
 
 def _no_later_gradient(subject, x, y, t, mode):
-    "Look at the gradient of one output"
+    "Fail if output t has a gradient with respect to a later input"
     g, = torch.autograd.grad(y[:,t].square().sum(), x, retain_graph=True, allow_unused=True)
     if g is None: return
     later = g[:,t+1:].abs().amax((0,2))
@@ -206,7 +206,7 @@ def _check_later_nan(subject):
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #5bbcd763
 def _need_state(subject):
-    "Does the layer carry a state?"
+    "Skip a check unless the layer is causal, carries a state and is not random"
     if not subject.takes_state: raise Skipped('it takes no argument `state`')
     if not subject.causal: raise Skipped('it does not promise to be causal')
     _need_fixed(subject)
@@ -275,7 +275,7 @@ def _check_branches(subject):
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #3ff04622
 def _both(f, a, b):
-    "Apply `f` to the tensors of two states of one form"
+    "Apply `f` to each pair of tensors of two states with the same structure"
     there = []
     map_state(there.append, b)
     todo = iter(there)
@@ -319,7 +319,7 @@ def _check_rows(subject):
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #00a85691
 def _need_mask(subject, n):
-    "Does the layer read a mask?"
+    "Skip a check unless the layer reads a mask and is not random"
     if not subject.takes_mask: raise Skipped('it takes no argument `mask`')
     _need_fixed(subject)
     module = subject.module()
@@ -399,7 +399,7 @@ def _same_alone(subject, module, x, where):
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #1b6102a8
 def _slope(module, leaf, direction, loss, h):
-    "How a loss changes along a direction, by two calls"
+    "Slope of a loss along a direction, from two calls"
     values = []
     before = leaf.detach().clone()
     with torch.no_grad():
@@ -469,7 +469,7 @@ def _right_type(shown, y, x, where):
     if not y.isfinite().all(): raise Failed(f'{shown}: y is not finite{where}', dtype=shown)
 
 def _fewer_digits(subject):
-    "Say or judge that float64 is float64 by its name only"
+    "Fail if a layer of float64 computes with fewer digits"
     if subject.dtype==torch.float64 and subject.coarse:
         raise Failed('a layer of float64 computes in float32 somewhere: steps of 1e-10 are lost')
     return ''
@@ -500,7 +500,7 @@ def _first_output(module, x):
     return out if isinstance(out, Tensor) else out[0]
 
 def _try_meta(subject, module, x):
-    "Call a layer without numbers; what looks at numbers cannot be called so"
+    "Call a layer on the meta device, where one that looks at numbers cannot be called"
     try: y = _first_output(module, x)
     except Exception as e:
         text = str(e)
@@ -539,7 +539,7 @@ def _check_saving(subject):
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #3ad93242
 def _another(subject, first):
-    "A second layer with other numbers"
+    "A second layer with other weights"
     if subject.build:
         return subject.build(subject.seed+1).to(subject.device, subject.dtype).eval()
     module = copy.deepcopy(first)
@@ -549,7 +549,7 @@ def _another(subject, first):
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #67dade16
 class _OnlyOutput(nn.Module):
-    "A layer without its state: what compilers are given"
+    "A layer that returns only its output, for compilers"
     def __init__(self, layer:nn.Module): # The layer
         super().__init__()
         self.layer = layer
@@ -571,7 +571,7 @@ def _same_graph(subject, made):
 @layer_check('compile', '`torch.compile` (backend "eager") computes the same')
 def _check_compile(subject):
     _need_fixed(subject)
-    from torch._dynamo.utils import counters # takes two seconds, which nobody else has to wait
+    from torch._dynamo.utils import counters # imported here, since it takes two seconds
     torch._dynamo.reset()
     counters.clear()
     made = torch.compile(_OnlyOutput(subject.module()), backend='eager')
@@ -592,7 +592,7 @@ def _growth(few, many):
     return f'n^{math.log2(many/few):.1f}' if few and many else 'none'
 
 def _need_length(subject):
-    "Does it read more than a few positions?"
+    "Skip a check unless the layer reads long sequences"
     if max(subject.lengths)<64: raise Skipped('it reads no long sequences')
 
 @layer_check('memory', 'how what is kept and carried grows with n', judged=False)
@@ -628,9 +628,9 @@ def _timed(subject, module, x):
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #9141d121
 def _explained(
-    subject:Subject, # A layer that no call of has worked
+    subject:Subject, # A layer with which no call has worked
 )->str:
-    "Why a module is no layer of width d, as far as trying tells"
+    "Try other inputs to find out why a module is no layer of width d"
     module = subject.module(torch.float32)
     x = subject.input(2, 16, torch.float32)
     widths = {p.shape[-1] for p in module.parameters() if p.ndim>1}-{subject.d_model}
@@ -649,13 +649,13 @@ def _explained(
 # %% ../../nbs/10_attention/92_check_layer.ipynb #0d25eb9a
 def check_layer(
     layer, # A module, a class or function that builds one, or 'package.module:Name'
-    d_model:int, # Width of its input; a class is called with it
+    d_model:int, # Width of its input, and first argument of a class or function
     causal:bool=True, # Does it promise to be causal? Otherwise that is not tested
     skip:tuple=(), # Names of checks to leave out
-    seed:int=0, # Of all numbers
-    **options, # For the class or function
+    seed:int=0, # Seed of all random numbers
+    **options, # Other arguments of the class or function
 )->LayerReport:
-    "Examine a layer that maps (b, n, d) to (b, n, d), whatever is wrong with it"
+    "Test a layer that maps (b, n, d) to (b, n, d), and report what works and what fails"
     check_int('d_model', d_model); check_int('seed', seed, minimum=0)
     for name in skip: check_choice('check', name, [o.name for o in layer_checks])
     name = layer if isinstance(layer, str) else getattr(layer, '__name__', type(layer).__name__)
@@ -667,7 +667,7 @@ def check_layer(
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #15dff4b7
 def _prepared(layer, d_model, causal, seed, options):
-    "A subject that some call of has worked; `Failed` if there is none"
+    "Build the layer and try to call it; `Failed` if no call works"
     subject = make_subject(layer, d_model, causal, seed, **options)
     try: copy.deepcopy(subject.layer)
     except Exception as e: raise Failed(f'cannot be copied: {in_words(e)}') from e

@@ -23,7 +23,7 @@ from .linear import safe_divide
 def decay_matrix(
     g:Tensor, # Logarithms of decays, (..., C)
 )->Tensor: # (..., C, C), zero above the diagonal, one on it
-    "What is left at position i of what was written at j, exp(g[j+1] + ... + g[i])"
+    "How much of what was written at j is left at position i: exp(g[j+1] + ... + g[i])"
     C = g.shape[-1]
     sums = g.unsqueeze(-1).expand(*g.shape, C).tril(-1)
     sums = sums.cumsum(-2)
@@ -35,7 +35,7 @@ def channel_weights(
     K:Tensor, # Keys, (..., C, d)
     g:Tensor, # Logarithms of decays, (..., C, d)
 )->Tensor: # A, (..., C, C), zero above the diagonal
-    "Weights of a chunk whose channels decay each in its own way"
+    "Weights within a chunk where each channel has its own decay"
     if Q.shape[-2]==1: return (Q*K).sum(-1, keepdim=True)
     halves = [torch.stack(x.chunk(2, -2), -3) for x in (Q,K,g)]
     (_,Q2),(K1,_),(g1,g2) = [x.unbind(-3) for x in halves]
@@ -50,7 +50,7 @@ def channel_weights(
 def sums_after(
     g:Tensor, # (..., C, d)
 )->Tensor: # Same shape; zero in the last row
-    "For each position the sum over those after it"
+    "For each position, the sum over all later ones"
     later = F.pad(g[...,1:,:], (0,0,0,1))
     sums = later.flip(-2).cumsum(-2)
     return sums.flip(-2)
@@ -77,11 +77,11 @@ def decay_chunks(
 
 # %% ../../nbs/10_attention/06_decay.ipynb #5f9a1f24
 def decaying_sums(
-    g:Tensor, # Logarithms of what is left after each chunk, (b*h, chunks, d or 1)
+    g:Tensor, # Logarithms of the decay over each chunk, (b*h, chunks, d or 1)
     added:Tensor, # What each chunk adds, (b*h, chunks, d, dv)
     S:Tensor, # State before the first chunk, (b*h, d, dv)
 )->Tensor: # States before each chunk and after the last, (b*h, chunks+1, d, dv)
-    "One chunk after the other; in a graph of any length, all pairs of chunks at once"
+    "Sum up chunk after chunk; in an exported graph of any length, all pairs of chunks at once"
     if open_size(g.shape[1]):
         terms = torch.cat([S.unsqueeze(1),added], 1).transpose(1,2)
         weights = decay_matrix(F.pad(g, (0,0,1,0)).mT)
@@ -109,7 +109,7 @@ def decay_step(
 def log_decays(
     decay:Tensor, # In [0, 1]: (h,), (b, h, n) or (b, h, n, d)
     shape:tuple, # (b, h, n, d)
-    dtype:torch.dtype, # In which to take the logarithm
+    dtype:torch.dtype, # Type in which to take the logarithm
     real:Tensor=None, # Key mask (b, n): nothing decays at padding
 )->Tensor: # (b, h, n, 1) or (b, h, n, d)
     "Logarithms of decays, or `ValueError`"
@@ -137,11 +137,11 @@ def log_decays(
 
 # %% ../../nbs/10_attention/06_decay.ipynb #0490cdd8
 def start_state(
-    state:Tensor, # What the caller gave, or None
+    state:Tensor, # State that an earlier call returned, or None
     shape:tuple, # (b, h, d, dv)
     like:Tensor, # For dtype and device
 )->Tensor: # The state, zeros by default
-    "Refuse a state that does not belong to this batch"
+    "The state to begin with; `ValueError` if its shape does not fit"
     if state is None: return like.new_zeros(shape)
     if not isinstance(state, Tensor):
         raise ValueError(f'the state is a {type(state).__name__}: expected a tensor of shape '
@@ -164,7 +164,7 @@ def decay_attention(
     # Divide by the sum of the weights? Then q and k must not be negative: put them through a
     # feature map first
     normalize:bool=False,
-    mask:Tensor=None, # Key mask (b, n), True for real positions; others neither add nor decay
+    mask:Tensor=None, # Key mask (b, n), True for real positions; padding leaves the state as it is
     state:Tensor=None, # What an earlier call returned
     # Positions in a chunk, rounded up to a power of two; the result does not depend on it
     chunk_size:int=32,
@@ -194,7 +194,7 @@ def decay_attention(
 
 # %% ../../nbs/10_attention/06_decay.ipynb #40764943
 def check_equal_lengths(q, k, v):
-    "Refuse queries, keys and values that do not fit or are not equally many; return the queries"
+    "Refuse queries, keys and values that differ in number or do not fit; return the queries"
     check_qkv(q, k, v)
     if q.shape[2]!=k.shape[2]:
         raise ValueError(f'{q.shape[2]} queries over {k.shape[2]} keys: a state that forgets is '
@@ -222,7 +222,7 @@ class ForgettingAttention(QKVAttention):
         self.options = dict(chunk_size=chunk_size)
 
     def decays(self, x):
-        "What `decay_attention` takes as `decay`"
+        "`decay` of `decay_attention`, for the input `x`"
         raise NotImplementedError
 
     def project(self, x):

@@ -23,8 +23,8 @@ from .linear import Buffers,cut_tile,gradients_of,into_chunks,tile_slices
 def delta_matrix(
     k:Tensor, # Keys, (..., n, d)
     beta:Tensor, # Step sizes, (..., n)
-)->Tensor: # T, (..., n, n), lower triangular: what is written is `T @ v`
-    "The matrix that turns values into what is written (Yang et al. 2024b, section 3)"
+)->Tensor: # T, (..., n, n), lower triangular: `T @ v` is written into the state
+    "The matrix that turns values into the vectors that are written (Yang et al. 2024b, section 3)"
     system = k @ k.mT
     system = beta.unsqueeze(-1)*system # the solver reads what is strictly below the diagonal
     eye = torch.eye(k.shape[-2], dtype=k.dtype, device=k.device)
@@ -41,7 +41,7 @@ def delta_chunks(
     S:Tensor, # State before the first chunk, (b*h, d, dv)
     g:Tensor=None, # Logarithms of decays in chunks, (b*h, chunks, C, 1); None for no decay
 ): # `(out, S)`: out is (b*h, chunks, C, dv), S the state after the last chunk
-    "The formulas above, for all chunks"
+    "The delta rule in its chunked form, for all chunks"
     between,before,after,kept = _decays(beta, g)
     system = beta*(K @ K.mT)*between
     written = beta*V
@@ -72,7 +72,7 @@ def _decays(beta, g):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #2ae9d41c
 class _Tile:
-    "What a tile is before its state is known: N chunks of all its heads, each (C, ...)"
+    "What can be computed of a tile without its state: N chunks of all its heads, each (C, ...)"
     def __init__(self, buffers, xs, cut, constants):
         q,k,v,beta,g = xs
         self.buffers = buffers
@@ -128,7 +128,7 @@ def store(self:_Tile, x, whole, factor=None):
 # %% ../../nbs/10_attention/15_delta.ipynb #36aa6dc1
 @patch
 def weigh(self:_Tile, g):
-    "What decays change: values and outputs, or else every product of two positions"
+    "Prepare the decays: as factors of values and outputs, or of every product of two positions"
     if not may_divide(g): return self.factors(g)
     shrink = (g @ self.triangle.mT).exp_()
     self.shrink = shrink.unsqueeze(-1) # products from the start
@@ -163,7 +163,7 @@ def _by_chunk(tile, *xs):
     return [x.unbind(0) for x in pieces]
 
 def _run_states(tile, start):
-    """Fill in `U`, `W`, the keys as they are written, and the states before each chunk and after
+    """Compute `U`, `W`, the keys as they are written, and the states before each chunk and after
     the last"""
     N = tile.N
     dv = tile.V.shape[-1]
@@ -180,7 +180,7 @@ def _run_states(tile, start):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #17b61a7e
 def _pass_on(tile):
-    "The states, chunk by chunk, and what each chunk writes in `U`"
+    "Compute the states chunk by chunk, and in `U` what each chunk writes"
     states = tile.states.unbind(0)
     parts = _by_chunk(tile, tile.U, tile.W, tile.written_K, tile.whole)
     for S,new,u,w,k,*kept in zip(states, states[1:], *parts):
@@ -191,7 +191,7 @@ def _pass_on(tile):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #20c55db2
 def _run_back(tile, dO, R):
-    """Fill in the gradients `dU` of what is written, and those of the states before and after each
+    """Compute the gradients `dU` of what is written, and those of the states before and after each
     chunk"""
     buffers = tile.buffers
     tile.dU = torch.bmm(tile.A.mT, dO, out=buffers('dU', *dO.shape))
@@ -230,7 +230,7 @@ def _value_gradients(tile, S):
     return dbeta,Y.mul_(tile.beta)
 
 def _through(tile, name, x, states):
-    "What comes to queries or keys through the states"
+    "The part of the gradients of queries or keys that comes through the states"
     return torch.bmm(x, states.mT, out=tile.buffers(name, *tile.Q.shape))
 
 # %% ../../nbs/10_attention/15_delta.ipynb #9043d606
@@ -276,7 +276,7 @@ def _quotient_gradient(tile, dQ, dV):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #2046d393
 def _factor_gradient(tile, E, G, dQ, erased, written):
-    "The same, through a factor of each two positions"
+    "The same, where each pair of positions has its factor"
     C = tile.C
     buffers = tile.buffers
     terms = buffers('terms', tile.N, tile.sums.shape[1])
@@ -331,12 +331,12 @@ class _Delta(torch.autograd.Function):
                 tile.store(_tile_output(tile), out, tile.shrink)
         ctx.save_for_backward(q, k, v, beta, g, S, *states[:-1])
         ctx.C = C
-        ctx.set_materialize_grads(False) # no zeros where no gradient was asked for
+        ctx.set_materialize_grads(False) # no zeros for outputs without a gradient
         return whole,states[-1]
 
 # %% ../../nbs/10_attention/15_delta.ipynb #39098067
 def _tile_output(tile):
-    "What the queries read in their chunk and in the state before it"
+    "What the queries read from their chunk and from the state before it"
     if tile.before is not None: tile.Q.mul_(tile.before)
     out = torch.bmm(tile.A, tile.U, out=tile.buffers('out', *tile.U.shape))
     states = tile.states[:-1].flatten(0, 1)
@@ -344,7 +344,7 @@ def _tile_output(tile):
 
 # %% ../../nbs/10_attention/15_delta.ipynb #5d7a0c1e
 def _store_gradients(tile, dO, grads):
-    "Put the gradients of a tile into those of the whole"
+    "Copy the gradients of a tile into those of the whole sequence"
     factors = None,None,tile.grow,None,None
     for whole,x,factor in zip(grads, _tile_gradients(tile, dO), factors):
         if x is not None: tile.store(x, whole, factor)
@@ -387,7 +387,7 @@ def over_whole(
     S:Tensor, # State, (b, h, d, dv), or None
     C:int, # Positions in a chunk
 ): # `(out, S)`
-    "`delta_chunks` of a whole sequence, for autograd, for a compiler and for an exporter"
+    "`delta_chunks` of a whole sequence, in operations for autograd, compilers and exporters"
     q,_,v,_,_ = xs
     b,h,n,d = q.shape
     if S is None: S = q.new_zeros(b, h, d, v.shape[-1])
@@ -406,7 +406,7 @@ def over_whole(
 
 # %% ../../nbs/10_attention/15_delta.ipynb #db9627de
 def differentiable_delta_gradients(inputs, cotangents, C):
-    "The gradients of the kernel for a second derivative: autograd goes through `delta_chunks`"
+    "The gradients of the kernel, but differentiable: autograd goes through `delta_chunks`"
     dtype = torch.promote_types(inputs[0].dtype, torch.float32)
     *xs,S = (None if x is None else x.to(dtype) for x in inputs)
     return (*gradients_of(over_whole(xs, S, C), cotangents, inputs),None)
@@ -434,7 +434,7 @@ def interleave_steps(
     g:Tensor, # Logarithms of decays, (b, h, n, 1), or None
     n_steps:int, # Steps for each token
 ): # `(q, g)` with n*n_steps positions
-    "Queries that ask after the last step of a token, decays that act before the first"
+    "Spread tokens over their steps: queries read after the last one, decays act before the first"
     q = F.pad(q.unsqueeze(3), (0,0,n_steps-1,0))
     q = q.flatten(2, 3)
     if g is not None:
@@ -455,9 +455,9 @@ def check_delta(q, k, v, beta, n_steps):
 def check_steps(
     k:Tensor, # Keys, (b, h, n, d)
     beta:Tensor, # Step sizes, (b, h, n, 1)
-    eps:float, # Rounding of the type in which the keys were given
+    eps:float, # Rounding error of the type in which the keys were given
 ):
-    "Refuse step sizes below 0 or above 2, and steps that overshoot, where numbers can be looked at"
+    "Refuse step sizes below 0 or above 2, and steps that overshoot, if numbers can be checked"
     if not beta.numel() or not values_known(k, beta): return
     low = beta.min().item()
     high = beta.max().item()
@@ -478,21 +478,21 @@ def delta_attention(
     # Keys, (b, h, n*n_steps, d), of length one: `F.normalize(k, dim=-1)`, or see `normalize_keys`
     k:Tensor,
     v:Tensor, # Values, (b, h, n*n_steps, dv)
-    # Step size of each write, (b, h, n*n_steps), from 0 (keep) over 1 (replace) to 2 (turn the
+    # Step size of each write, (b, h, n*n_steps), from 0 (keep) over 1 (replace) to 2 (flip the
     # sign)
     beta:Tensor,
     *,
-    # In [0, 1], (h,) or (b, h, n): what is left of the state before a position reads and writes;
-    # all of it by default
+    # In [0, 1], (h,) or (b, h, n): how much of the state is left before a position reads and
+    # writes; all of it by default
     decay:Tensor=None,
-    # Writes for each query; those of one position stand side by side in `k`, `v` and `beta`
+    # Writes for each query; those of one position are neighbours in `k`, `v` and `beta`
     n_steps:int=1,
     normalize_keys:bool=False, # Divide keys by their length first?
-    # Key mask (b, n), True for real positions; others neither write nor decay, and their output is
-    # zero
+    # Key mask (b, n), True for real positions; padding leaves the state as it is, and its output
+    # is zero
     mask:Tensor=None,
     state:Tensor=None, # What an earlier call returned
-    chunk_size:int=32, # Positions in a chunk; the result depends on it only in its last digits
+    chunk_size:int=32, # Positions in a chunk; it changes the result only by rounding
 ): # `(out, state)`: out is (b, h, n, dv); the state, in float32 at least, is (b, h, d, dv)
     """Causal linear attention by the delta rule (Schlag et al. 2021), gated with `decay` (Yang et
     al. 2025)"""
@@ -521,7 +521,7 @@ def delta_attention(
 def delta_decays(
     decay:Tensor, # In [0, 1], (h,) or (b, h, n)
     shape:tuple, # Of the queries, (b, h, n, d)
-    dtype:torch.dtype, # In which to take the logarithm
+    dtype:torch.dtype, # Type in which to take the logarithm
     mask:Tensor=None, # Key mask, (b, n)
 )->Tensor: # Logarithms, (b, h, n, 1), zero where the mask is False
     "Logarithms of decays, or `ValueError`"
@@ -534,7 +534,7 @@ def delta_decays(
     return log_decays(decay, shape, dtype, mask)
 
 def _attend(Q, K, V, beta, g, S, C):
-    "The step, the kernel, or what a compiler can read"
+    "Call the single step, the kernel, or the form for compilers"
     b,h,n,d = K.shape
     if n==0:
         if S is None: S = V.new_zeros(b, h, d, V.shape[-1])

@@ -21,7 +21,7 @@ from .layer import AttentionLayer,register_attention,split_heads
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #ad7d4162
 class DeltaState(NamedTuple):
     "What a layer of the delta rule remembers"
-    S:Tensor # What keys stand for, (b, h, d, d), at least float32
+    S:Tensor # Matrix that maps keys to values, (b, h, d, d), at least float32
     inputs:Tensor # Last inputs of the convolution, (b, size-1, channels); None without one
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #4affcf0d
@@ -65,9 +65,9 @@ class DeltaLayer(AttentionLayer):
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #04d45dec
 @patch
 def own_weights(self:DeltaLayer,
-    weights:dict, # Of another layer, by name
+    weights:dict, # Weights of another layer, by name
 )->dict: # With the projections of queries, keys and values in one
-    "Take over projections that stand one by one"
+    "Join separate projections of queries, keys and values"
     own = dict(weights)
     for end in ('weight','bias'):
         parts = [f'to_{letter}.{end}' for letter in 'qkv']
@@ -96,7 +96,7 @@ def add_gates(self:DeltaLayer):
 def decays(self:DeltaLayer,
     x:Tensor, # (b, n, d_model)
 )->Tensor: # (b, h, n), in [0, 1]
-    "What is left of the state at each position, in float32 at least"
+    "How much of the state is left at each position, in float32 at least"
     z = self.to_decay(x)
     dtype = torch.promote_types(z.dtype, torch.float32)
     rate = self.A_log.to(dtype).exp()*F.softplus(z.to(dtype)+self.offset.to(dtype))
@@ -108,7 +108,7 @@ def as_writes(
     n_heads:int, # h
     n_steps:int, # s
 )->Tensor: # (b, h, n*s, d)
-    "The writes of all positions one after the other"
+    "Put the s writes of all positions one after the other"
     return split_heads(x.unflatten(-1, (n_steps,-1)).flatten(1, 2), n_heads)
 
 @patch
@@ -123,7 +123,7 @@ def project(self:DeltaLayer, x):
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #bc57c510
 @patch
 def attend(self:DeltaLayer, qkv, beta, decay, gate, state, mask):
-    "Call `delta_attention` behind the convolution"
+    "Call `delta_attention` after the convolution"
     check_mask(mask, (qkv.shape[0],self.n_heads,qkv.shape[1],qkv.shape[1]), key_only=True)
     S,inputs = self.parts(state)
     if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
@@ -150,7 +150,7 @@ def parts(self:DeltaLayer, state):
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #d28f1124
 def _check_options(name, options):
-    "Refuse what only `delta_product` can choose"
+    "Refuse options that only `delta_product` has"
     fixed = sorted({'n_steps','gated'} & options.keys())
     if fixed:
         raise ValueError(f'{name} attention has no option {" and ".join(fixed)}: that is one of '
@@ -190,8 +190,8 @@ class DeltaProductAttention(DeltaLayer):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        n_steps:int=2, # Writes for each position; two can turn the state about any plane
-        gated:bool=False, # A decay and a gate besides?
+        n_steps:int=2, # Writes for each position; two of them can rotate the state in any plane
+        gated:bool=False, # Add a decay for each position and head, and a gate for the output?
         # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of
         # `AttentionLayer`
         **kwargs,

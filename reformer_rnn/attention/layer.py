@@ -15,7 +15,8 @@ from torch import Tensor,nn
 from torch.nn.attention import SDPBackend,sdpa_kernel
 
 from ..core import (
-    check_choice,check_int,hide_padding,in_transform,map_state,open_size,ordinary_only,own_state)
+    autocast_dtype,check_choice,check_int,check_mask_type,check_tensor,hide_padding,in_transform,
+    map_state,open_size,ordinary_only,own_state)
 from ..pretrained import Pretrained
 
 # %% ../../nbs/10_attention/00_layer.ipynb #58c9af95
@@ -51,7 +52,7 @@ def head_width(
     d_model:int, # Width of input and output
     n_heads:int, # Number of heads
 )->int: # d
-    "The width of a head that keeps the number of parameters independent of their number"
+    "Width d_model/n_heads of a head, with which the parameter count does not depend on n_heads"
     if d_model%n_heads:
         raise ValueError(f'd_model={d_model} is not divisible by n_heads={n_heads}; '
                          'change one of them or give d_head')
@@ -62,11 +63,12 @@ class AttentionLayer(Pretrained):
     "Base of all attention layers: `layer(x, state=None, context=None, mask=None) -> (y, state)`"
     name = None
     reads_context = False
-    recurrent = True # a layer that is no RNN in its causal form says so
-    counts_padding = False # a layer whose blocks are counted with the padding in them says so
+    recurrent = True # False for a layer that is no RNN in its causal form
+    counts_padding = False # True for a layer whose blocks include the padding
     state_type = None # class of the states of a causal layer
-    bounded = False # a layer whose state does not grow with the text says so
-    fixed_length = None # a layer whose graph can be exported for one length only says why
+    bounded = False # True for a layer whose state does not grow with the text
+    fixed_length = None # why a layer can be exported for one length only; None if for any
+    options = {} # arguments beyond those in `config`; a layer that has some sets its own
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads h
@@ -74,7 +76,7 @@ class AttentionLayer(Pretrained):
         d_head:int=None,
         causal:bool=True, # May a position see only itself and what came before?
         bias:bool=False, # Biases in the projections? Off, as in the Reformer and most later models
-        # Longest sequence expected, for methods that size something by it; no limit in itself
+        # Longest sequence expected, for methods that derive a size from it; it is not a limit
         max_len:int=None,
         # Number of the layer in its stack, for methods that draw random numbers: no two layers
         # should draw the same
@@ -87,7 +89,6 @@ class AttentionLayer(Pretrained):
                            causal=causal, bias=bias,
                            max_len=None if max_len is None else check_int('max_len', max_len),
                            depth=check_int('depth', depth, minimum=0))
-        self.options = {} # of the method; a layer that has some lists them here
         self.d_model = d_model
         self.n_heads = n_heads
         self.d_head = d_head
@@ -118,7 +119,7 @@ def attend(self:AttentionLayer, *projected, state, mask):
 
 @patch
 def own_weights(self:AttentionLayer, weights):
-    "The tensors of another layer, by name, as this kind of layer names and shapes its own"
+    "Rename and reshape the weights of another layer to those of this kind of layer"
     return weights
 
 # %% ../../nbs/10_attention/00_layer.ipynb #f8ab4a45
@@ -126,8 +127,8 @@ def own_weights(self:AttentionLayer, weights):
 def even_steps(self:AttentionLayer,
     state, # What an earlier call returned
 )->float: # `math.inf` for any number
-    """After how many tokens, read one by one, will a step first do something else? For states
-    that grow; 0 if that is unknown"""
+    """Number of tokens that can be read one by one before a step runs other operations; 0 if that
+    is unknown. For states that grow"""
     return 0
 
 @patch
@@ -138,34 +139,48 @@ def extra_repr(self:AttentionLayer):
 
 # %% ../../nbs/10_attention/00_layer.ipynb #563e8f42
 def check_state_type(
-    state, # What a caller gave; None passes
+    state, # State to check; None is accepted
     kind:type, # Class of the states; None for any
 ):
-    "`ValueError` for a state of another kind"
+    "Raise `ValueError` for a state of another class"
     if state is None or isinstance(state, kind or object): return
-    raise ValueError(f'the state is a {type(state).__name__}: expected a {kind.__name__}, which a '
-                     'layer of this kind has returned')
+    raise ValueError(f'the state is a {type(state).__name__}: expected a {kind.__name__}, as '
+                     'an earlier call returns it')
 
 def rows_of(state)->int: # None if it has no tensors
-    "How many rows of a batch a state has"
+    "Number of rows of the batch that a state belongs to"
     found = []
     map_state(lambda t: found.append(t.shape[0]), state)
     return found[0] if found else None
 
 def check_batch(name, state, n):
-    "Refuse a state, or a context, of another number of rows; in a graph both may be left open"
+    "Raise `ValueError` unless a state or context has n rows; in a graph both may be left open"
     rows = rows_of(state)
     if rows is None or open_size(rows) or open_size(n) or rows==n: return
     raise ValueError(f'the {name} has {rows} rows, x has {n}: expected one {name} a row')
 
+# %% ../../nbs/10_attention/00_layer.ipynb #4b02a778
+@patch
+def check_input(self:AttentionLayer, name, x):
+    "Raise `ValueError` unless x has the width of the layer, and the type of its weights"
+    check_tensor(name, x, 'numbers (batch, positions, d_model)')
+    if x.ndim!=3 or x.shape[-1]!=self.d_model:
+        raise ValueError(f'{name} has shape {tuple(x.shape)}: expected (batch, positions, '
+                         f'{self.d_model})')
+    # not there if it is computed from others
+    weight = self.to_out._parameters.get('weight')
+    if weight is None or x.dtype==weight.dtype: return
+    # autocast finds a common type, and weights may be stored as integers
+    fits = not weight.is_floating_point() or autocast_dtype(x.device) is not None
+    if fits and x.is_floating_point(): return
+    raise ValueError(f'{name} has dtype {x.dtype}: expected {weight.dtype}, that of the weights')
+
 # %% ../../nbs/10_attention/00_layer.ipynb #af238516
 @patch
 def check(self:AttentionLayer, x, state, context):
-    "Refuse arguments that have no meaning for this layer"
-    for name,o in (('x',x),('context',context)):
-        if o is not None and (o.ndim!=3 or o.shape[-1]!=self.d_model):
-            raise ValueError(f'{name} has shape {tuple(o.shape)}: expected (batch, positions, '
-                             f'{self.d_model})')
+    "Raise `ValueError` for arguments that this layer cannot use"
+    self.check_input('x', x)
+    if context is not None: self.check_input('context', context)
     if self.causal or self.reads_context: check_state_type(state, self.state_type)
     if context is None and (self.causal or state is None): return
     if self.causal:
@@ -184,8 +199,8 @@ def check(self:AttentionLayer, x, state, context):
 # %% ../../nbs/10_attention/00_layer.ipynb #77bb0c98
 @patch
 def prepare(self:AttentionLayer, context, mask=None):
-    """What the layer keeps of a context (b, m, d_model) with a key mask (b, m): keys and values, or
-    sums over them"""
+    """Compute what `read` needs of a context (b, m, d_model) with a key mask (b, m): keys and
+    values, or sums over them"""
     raise NotImplementedError
 
 @patch
@@ -203,10 +218,11 @@ def real_context(
     context:Tensor, # (b, m, d_model)
     mask:Tensor=None, # Key mask (b, m)
 )->Tensor: # With zeros at padding
-    "What `prepare` may read; `ValueError` for a mask that is not a key mask of the context"
-    if mask is not None and (mask.dtype!=torch.bool or mask.shape!=context.shape[:2]):
-        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
-                         f'key mask of the context, torch.bool of shape {tuple(context.shape[:2])}')
+    "The context without its padding, for `prepare`; `ValueError` unless the mask is a key mask"
+    check_mask_type(mask)
+    if mask is not None and mask.shape!=context.shape[:2]:
+        raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask of the context, '
+                         f'torch.bool of shape {tuple(context.shape[:2])}')
     return hide_padding(context, mask)
 
 # %% ../../nbs/10_attention/00_layer.ipynb #eace950b
@@ -216,17 +232,15 @@ def forward(self:AttentionLayer,
     state=None, # What an earlier call returned; None at the start of a sequence
     # Attend to this instead of `x`, (b, m, d_model); layers with causal=False only
     context:Tensor=None,
-    # Boolean, True where attending is allowed: a key mask of `x` or of the context; for `x` also
-    # what the method allows
+    # Boolean, True where attending is allowed: a key mask of `x` or of the context; for `x`, some
+    # methods also take other masks
     mask:Tensor=None,
 # `(y, state)`: y is (b, n, d_model); the state is None for a layer that is neither causal nor reads
 # a context
 ):
     "Mix the positions of `x`, continuing from `state`, or read a context"
     self.check(x, state, context)
-    if mask is not None and mask.dtype!=torch.bool:
-        raise ValueError(f'mask has dtype {mask.dtype}: '
-                         'expected torch.bool, True where attending is allowed')
+    check_mask_type(mask)
     if torch.is_grad_enabled(): state = own_state(state)
     if self.causal or (context is None and state is None):
         if mask is not None: x = hide_padding(x, mask)
@@ -262,7 +276,7 @@ def build_attention(
     d_model:int, # Width
     n_heads:int, # Heads
     max_len:int=None, # Longest sequence expected
-    causal:bool=True, # May a position see only what came before?
+    causal:bool=True, # May a position see only itself and what came before?
     **options, # Options of the layer, in addition to those of the pair
 )->AttentionLayer:
     "Build an attention layer; `ValueError` for an unknown name or option"
@@ -278,7 +292,7 @@ def build_attention(
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4b123546
 def _check_weights(layer, new, given, grow):
-    "Refuse weights of `layer` under the names of `new` if that layer cannot use them"
+    "Refuse weights of `layer`, renamed for `new`, if `new` cannot use them"
     buffers = dict(layer.named_buffers())
     ours = dict(new.named_parameters()).keys()
     theirs = given.keys()-buffers.keys()
@@ -296,9 +310,9 @@ def _check_weights(layer, new, given, grow):
 def load_weights(
     new:nn.Module, # Its weights are replaced
     given:dict, # Tensors by name, as from `state_dict(keep_vars=True)`
-    **options, # Of `load_state_dict`
+    **options, # Options of `load_state_dict`
 ): # What `load_state_dict` returns
-    "Load weights, of which those that are frozen stay frozen"
+    "Load weights, and freeze those whose given tensors are frozen"
     trains = {name: x.requires_grad for name,x in given.items()} # loading may change it
     found = new.load_state_dict(given, **options)
     for name,p in new.named_parameters():
@@ -311,12 +325,12 @@ def convert_attention(
     name:str, # Name of the method to change to, a key of `attention_layers`
     # May the new layer have parameters that the old one lacks? They keep their initial values
     grow:bool=False,
-    # Options of that method (`n_hashes`, `feature_map`, ...) and of all (`causal`, `max_len`); for
-    # the same method, what is not named stays as it is in `layer`
+    # Options of the new method (`n_hashes`, `feature_map`, ...) and of all (`causal`, `max_len`);
+    # if the method stays the same, other options stay as they are in `layer`
     **options,
 )->AttentionLayer: # A new layer that shares the parameters of `layer`
-    """The layer called `name` around the parameters of `layer`; `ValueError` if it has no use for
-    one of them, or another shape"""
+    """A layer of the method `name` that shares the parameters of `layer`; `ValueError` if it cannot
+    use one of them, or needs another shape"""
     check_choice('attention', name, attention_layers)
     if name==layer.name: options = layer.options | options
     new = build_attention((name,{}), **(layer.config | options))
@@ -344,10 +358,10 @@ def run_segments(
 # %% ../../nbs/10_attention/00_layer.ipynb #570008f1
 def check_recurrent(
     step, # `(x, state) -> (y, state)`, deterministic
-    x:Tensor, # (b, n, ...) with n of at least 4; in float64 if the bound is to mean anything
+    x:Tensor, # (b, n, ...) with n of at least 4; use float64: float32 rounds by more than `tol`
     tol:float=1e-10, # Largest difference allowed
 ):
-    "Assert whole = segments = tokens, causality by gradient, and independence of rows"
+    "Assert that segments agree with the whole, that rows are independent, and outputs causal"
     n = x.shape[1]
     whole,_ = step(x, None)
     for lengths in ([1]*n, [n//3,n-n//3], [n-2,2], [1,2,n-3]):
@@ -363,8 +377,8 @@ def check_causal(
     step, # `(x, state) -> (y, state)`
     x:Tensor, # (b, n, d), floating point
 ):
-    """Assert that no output has a gradient with respect to a later input, and that the present
-    input counts"""
+    """Assert that no output has a gradient with respect to a later input, and that each has one
+    with respect to its own"""
     x = x.detach().clone().requires_grad_()
     for t in (0, x.shape[1]//2, x.shape[1]-2):
         g, = torch.autograd.grad(step(x, None)[0][:,t].square().sum(), x)
@@ -374,8 +388,8 @@ def check_causal(
 # %% ../../nbs/10_attention/00_layer.ipynb #5398c0de
 def check_same(
     f, # A function of the tensors `xs`
-    g, # Another
-    xs, # Tensors that require gradients, in float64 if the bound is to mean anything
+    g, # Another function of them
+    xs, # Tensors that require gradients; use float64: float32 rounds by more than `tol`
     tol:float=1e-10, # Largest difference allowed
 ):
     """Assert that two functions agree, in their outputs and in the gradients with respect to all
@@ -393,7 +407,7 @@ def sdpa(
     v:Tensor, # Values, (b, h, m, dv)
     **kwargs, # `attn_mask`, `is_causal`, `scale`
 )->Tensor: # (b, h, n, dv)
-    "PyTorch's `scaled_dot_product_attention`, by its plain kernel inside a transform"
+    "PyTorch's `scaled_dot_product_attention`; inside a transform, with its math kernel"
     if not ordinary_only(): return F.scaled_dot_product_attention(q, k, v, **kwargs)
     if not in_transform(): # in a graph, where a converter may choose another layout of the result
         out = F.scaled_dot_product_attention(q, k, v, **kwargs)

@@ -31,18 +31,18 @@ def elu1(
     "elu(x)+1 (Katharopoulos et al. 2020, equation 7), accurate for very negative `x`"
     return F.relu(x) + x.clamp(max=0).exp()
 
-elu1.positive = True # no feature is ever zero, so a sum of products that is zero has lost something
+elu1.positive = True # no feature is ever zero, so a zero sum of products has underflowed
 
 # %% ../../nbs/10_attention/02_linear.ipynb #939cad70
 feature_maps = {'elu1': elu1, 'relu': F.relu}
-registries['feature_maps'] = feature_maps # so that models can be kept that were given a function
+registries['feature_maps'] = feature_maps # so that models built with a function can be saved
 
 def get_feature_map(
     feature_map, # A key of `feature_maps`, or a callable
     # Width of a head and number of heads, for maps that have parameters or draws of their own
     *size,
 ):
-    "The feature map of that name, built if it has to be; a callable is returned as it is"
+    "Look up a feature map by name, and build it if it is a class; a function is returned as it is"
     if isinstance(feature_map, str):
         feature_map = feature_maps[check_choice('feature_map', feature_map, feature_maps)]
     if not callable(feature_map):
@@ -69,7 +69,7 @@ def attend_chunks(
 # `(numden, S)`: numerators and, in the last column, denominators, shaped like V; the state after
 # the last chunk
 ):
-    "The formulas above, for all chunks at once"
+    "Causal linear attention of mapped queries and keys, all chunks at once"
     first = S.unsqueeze(1)
     states = torch.cat([first,K.mT @ V], 1).cumsum(1)
     A = (Q @ K.mT).tril()
@@ -88,11 +88,11 @@ def into_chunks(
 
 # %% ../../nbs/10_attention/02_linear.ipynb #e41da2f9
 class Buffers(dict):
-    "Memory by name, which every tile uses again"
+    "Memory by name, which all tiles reuse"
     def __init__(self, **options): self.options = options
 
     def __call__(self, name, *shape):
-        "The first numbers of the buffer `name`, in this shape"
+        "The first numbers of the buffer `name` in this shape; too small a buffer is replaced"
         n = math.prod(shape)
         if name not in self or len(self[name])<n:
             self[name] = torch.empty(n, **self.options)
@@ -103,8 +103,8 @@ def tile_slices(
     q:Tensor, # (b, h, n, d)
     C:int, # Positions in a chunk
 ): # `(groups, parts)`: slices of the batch, and slices of the positions
-    """Cut a batch into tiles: whole chunks, then the rest; much larger ones on a GPU, where each
-    call has a price"""
+    """Cut a batch into tiles: whole chunks, then the rest; on a GPU, where each call has a price,
+    tiles are much larger"""
     b,h,n,_ = q.shape
     rows = 2**17 # of a tile, over all heads
     if q.device.type=='cpu': rows = 2048
@@ -120,8 +120,8 @@ def tile_slices(
 # %% ../../nbs/10_attention/02_linear.ipynb #9e3750cc
 def cut_tile(
     x:Tensor, # (b, h, n, d)
-    rows:slice, # Of the batch
-    part:slice, # Of the positions
+    rows:slice, # Slice of the batch
+    part:slice, # Slice of the positions
     C:int, # Positions in a chunk
 )->Tensor: # A view, (chunks, sequences, h, C, d)
     "The tile of `x`"
@@ -162,8 +162,8 @@ def _load(buffers, q, k, v, rows, part, C, phi):
 
 # %% ../../nbs/10_attention/02_linear.ipynb #ce99e093
 def _add_up(S, start, step=1):
-    """Turn the terms in `S`, after the first or before the last place, into sums of `start` and all
-    up to there, in place"""
+    """Turn `S` into running sums in place: `start` is put into the first place, or with step=-1
+    into the last, and the terms in the other places are added to it"""
     order = range(len(S))[::step]
     first = order[0]
     if start is None: S[first] = 0
@@ -185,8 +185,8 @@ def _sum_tile(buffers, tile, start, chunks):
 
 # %% ../../nbs/10_attention/02_linear.ipynb #ba0b382e
 class _CausalLinear(torch.autograd.Function):
-    """Causal linear attention, saving no product; its output is (b, n, h, dv), and its state has
-    the ones' column"""
+    """Causal linear attention that keeps no products for the backward pass; its output is
+    (b, n, h, dv), and the last column of its state is the sum of the keys"""
     @staticmethod
     def forward(ctx, q, k, v, S, C, phi, positive):
         (b,h,n,c) = q.shape
@@ -236,7 +236,7 @@ def _output_gradients(buffers, g, o, d):
 
 # %% ../../nbs/10_attention/02_linear.ipynb #150f8316
 def _tile_gradients(product, sums, tile, X, start, R):
-    "Gradients of mapped queries, mapped keys and values; `sums` ends as those of the states"
+    "Gradients of mapped queries and keys, and values; `sums` is filled with those of the states"
     Q,K,V,A = tile
     chunks = len(sums)-1
     dv = V.shape[-1]-1
@@ -308,8 +308,8 @@ _CausalLinear.backward = staticmethod(_backward)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #49e03f8c
 def differentiable_gradients(inputs, cotangents, C, phi):
-    """The same gradients for a second derivative: autograd goes through `attend_chunks`, and keeps
-    all of its products"""
+    """The same gradients, but differentiable again: autograd goes through `attend_chunks`, and
+    keeps all of its products"""
     with without_autocast(inputs[0]):
         outputs = attend_plainly(*inputs, C, phi)
         grads = gradients_of(outputs, cotangents, inputs)
@@ -353,10 +353,10 @@ def chunked_linear_attention(
     k:Tensor, # Keys, (b, h, n, d)
     v:Tensor, # Values, (b, h, n, dv)
     state:LinearState=None, # Sums over what came before
-    # Positions C in a chunk; a sequence of no more than two chunks is a single one
+    # Positions C in a chunk; a sequence of up to two chunks is treated as a single one
     chunk_size:int=32,
-    # Applied to queries and keys, `elu1` and `F.relu` inside the tiles; nothing by default, for
-    # what is mapped already
+    # Applied to queries and keys, `elu1` and `F.relu` inside the tiles; by default none, for
+    # queries and keys that are mapped already
     feature_map=_identity,
     positive=None, # Where features are known to be positive, for `check_denominators`
 ): # `(out, state)`
@@ -385,9 +385,9 @@ def check_denominators(
     den:Tensor, # Sums of φ(q)·φ(k), (..., 1)
     # Where they are sums of positive numbers: True, or booleans that broadcast; None for nowhere
     positive=None,
-)->bool: # Could the numbers be looked at?
-    """Refuse sums below zero, which only a wrong feature map gives, and positive ones that have
-    vanished"""
+)->bool: # Could the numbers be checked?
+    """Raise `ValueError` for sums below zero, which only a wrong feature map gives, and for
+    positive ones that have vanished"""
     if not values_known(den): return False
     # smaller products are rounded; what gradients divide by has room above them
     least = 1e4*torch.finfo(den.dtype).tiny
@@ -399,7 +399,7 @@ def check_denominators(
     return True
 
 def _refuse_denominators(value, dtype):
-    "Say what is wrong with such a sum"
+    "Raise the `ValueError` that says what is wrong with such a sum"
     if value<0:
         raise ValueError(f'a sum of φ(q)·φ(k) is {value:.3g}: expected a feature map whose '
                          'products are not negative; `check_feature_map` tests yours')
@@ -412,7 +412,7 @@ def seen_so_far(
     feature_map, # A callable
     mask:Tensor=None, # Key mask, (b, 1, 1, n)
     state:LinearState=None, # Sums over what came before
-): # What `check_denominators` takes: booleans (b, 1 or h, n, 1), True, or None
+): # `positive` of `check_denominators`: booleans (b, 1 or h, n, 1), True, or None
     "Where the sum of a positive feature map cannot be zero"
     if not getattr(feature_map, 'positive', False): return None
     if mask is None: return True
@@ -423,7 +423,7 @@ def seen_so_far(
 
 # %% ../../nbs/10_attention/02_linear.ipynb #3729e48a
 def safe_divide(num, den, positive=None):
-    """`num/den`, and zero with zero gradients where there was nothing to sum; refuses as
+    """`num/den`, but zero with zero gradients where nothing was summed; raises `ValueError` as
     `check_denominators` does"""
     looked = check_denominators(den, positive)
     if positive is True and (looked or trusted()): return num/den # nothing has vanished
@@ -432,10 +432,10 @@ def safe_divide(num, den, positive=None):
 
 def read_sums(
     fq:Tensor, # Mapped queries, (b, h, n, c)
-    state:LinearState, # What they all read
+    state:LinearState, # Sums that all of them read
     positive=None, # As for `check_denominators`
 )->Tensor: # (b, h, n, dv)
-    "The quotient of the maths above, for queries that see one and the same state"
+    "Weighted mean φ(q)S / φ(q)z of the values, for queries that all read the same state"
     return over_sum(fq @ state.S, fq, state.z, positive)
 
 def over_sum(num, fq, z, positive):
@@ -462,15 +462,15 @@ def linear_step(
     return read_sums(fq, new, positive),new
 
 # %% ../../nbs/10_attention/02_linear.ipynb #502b607c
-NEAR = 2**20 # Bytes that stay beside a processor core between two uses
+NEAR = 2**20 # Bytes that stay in the cache of a processor core between two uses
 
 def add_and_read(
     S:Tensor, # Sums, (b, h, c, dv), which are changed in place
-    columns:Tensor, # (b, h, c, 1)
-    v:Tensor, # (b, h, 1, dv)
-    fq:Tensor, # (b, h, 1, c)
+    columns:Tensor, # Mapped key, (b, h, c, 1)
+    v:Tensor, # Value, (b, h, 1, dv)
+    fq:Tensor, # Mapped query, (b, h, 1, c)
 )->Tensor: # (b, h, 1, dv)
-    "`fq @ (S + columns*v)`; what would not stay in a cache until it is read goes part by part"
+    "Add `columns*v` to `S` and return `fq @ S`; in parts where `S` does not fit into a cache"
     if not S.is_cpu or S.nbytes<=4*NEAR: return fq @ S.addcmul_(columns, v)
     rows = max(1, NEAR//S[:1].nbytes)
     parts = zip(*(o.split(rows) for o in (S,columns,v,fq)))
@@ -521,7 +521,7 @@ def sum_context(
     feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
     mask:Tensor=None, # Key mask (b, m)
 )->LinearState:
-    "All that linear attention needs of a context"
+    "Sum up a context: all that linear attention needs of it"
     check_qkv(k, k, v)
     b,h,m,_ = k.shape
     mask = check_mask(mask, (b,h,1,m), key_only=True)
@@ -565,7 +565,7 @@ def read_context(
         return read_sums(fq, state, positive).to(q.dtype)
 
 def check_width(state, f):
-    "Refuse a state that was made with another number of features"
+    "Refuse a state with another number of features than queries and keys"
     held = state.S.shape[2]
     given = f.shape[-1]
     if held!=given:
@@ -580,9 +580,9 @@ def linear_attention(
     *,
     causal:bool=False, # Hide later positions?
     feature_map='elu1', # Name in `feature_maps`, or a function to non-negative features
-    mask:Tensor=None, # Key mask (b, m), True for real keys; no other mask factorises
+    mask:Tensor=None, # Key mask (b, m), True for real keys; no other mask is possible
     state:LinearState=None, # Sums over what came before; needs causal=True
-    chunk_size:int=32, # Positions in a chunk; the result depends on it only in its last digits
+    chunk_size:int=32, # Positions in a chunk; it changes the result only by rounding
     # What computes the causal form: 'torch', or 'fla' for the GPU kernels of another package
     backend:str='torch',
 # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless
@@ -626,12 +626,12 @@ def linear_attention(
 
 # %% ../../nbs/10_attention/02_linear.ipynb #62a06a80
 def check_state(
-    state:LinearState, # What the caller gave
+    state:LinearState, # State to check
     k:Tensor, # Keys, (b, h, n, d)
     v:Tensor, # Values, (b, h, n, dv)
     causal:bool, # Is the call causal?
 ):
-    "Refuse a state that does not belong to this batch, or would lose what it sums"
+    "Raise `ValueError` unless a state fits this batch, and the call is causal"
     if not causal: raise ValueError('a state needs causal=True')
     if not isinstance(state, LinearState):
         raise ValueError(f'the state is a {type(state).__name__}: expected the `LinearState` of '

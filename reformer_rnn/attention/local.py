@@ -31,7 +31,7 @@ def window_distances(
 
 # %% ../../nbs/10_attention/04_local.ipynb #fec01370
 class LocalState(NamedTuple):
-    "What local attention remembers: as many past positions as the window reaches back, always"
+    "What local attention remembers: always as many past positions as the window reaches back"
     k:Tensor # Keys, (b, h, r, d)
     v:Tensor # Values, (b, h, r, dv)
     # (b, r), False for padding and for what lies before the beginning; None while everything is
@@ -68,6 +68,7 @@ def toeplitz(
     rows:int, # Number of rows
 )->Tensor: # (h, rows, cols), with entry (a, c) equal to u[:, rows-1-a+c]
     "Matrices whose rows are one vector, shifted by one place from row to row"
+    if rows==0: return u.new_zeros(len(u), 0, u.shape[1]+1)
     u = F.pad(u, (0,1))
     h,L = u.shape
     repeated = u.unsqueeze(1).expand(h, rows, L)
@@ -124,7 +125,7 @@ def local_attention(
 
 # %% ../../nbs/10_attention/04_local.ipynb #1e40b837
 def extend_local(past, k, v, mask):
-    "The positions of a state and those after them"
+    "Append new positions to a state"
     past = cast_state(past, k.dtype)
     real = None
     if past.real is not None or mask is not None:
@@ -158,7 +159,7 @@ def _pairs_in_window(rows, cols, before, first, last, include_self, device):
 
 # %% ../../nbs/10_attention/04_local.ipynb #77328b60
 def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, scale):
-    "Local attention of n queries in tiles, whose keys may follow those of a past"
+    "Local attention of n queries in tiles; past keys may come before their own"
     b,_,n,_ = q.shape
     if n==0: return v[:,:,:0]
     if n==1 and causal and k.shape[2]>last and (bias is None or not bias.requires_grad):
@@ -202,8 +203,8 @@ def scaled(q, scale):
     return q*scale
 
 def cut_tiles(q, k, v, real, size, causal):
-    """Tiles of queries, of the keys and values that they may see, of which are real; and the number
-    of keys before a tile's own"""
+    """Cut into tiles the queries, the keys and values that they may see, and which of these are
+    real; also return the number of keys before a tile's own"""
     n = q.shape[2]
     m = k.shape[2]
     before = m-n
@@ -217,7 +218,7 @@ def cut_tiles(q, k, v, real, size, causal):
 
 # %% ../../nbs/10_attention/04_local.ipynb #c8e34182
 def check_past(state, k, v, window, last):
-    "Refuse a state of another kind, or of other positions than a window reaches back"
+    "Refuse a state of another class or shape, or with too few or too many positions"
     check_state_type(state, LocalState)
     if state is None: return
     for name,old,new in (('keys',state.k,k), ('values',state.v,v)):
@@ -230,7 +231,7 @@ def check_past(state, k, v, window, last):
 
 # %% ../../nbs/10_attention/04_local.ipynb #db42ae1f
 def check_local(q, k, v, window, bias, mask, causal, include_self, state):
-    "Refuse what does not fit together, and return the distances of the window"
+    "Refuse arguments that do not fit together, and return the distances of the window"
     check_qkv(q, k, v)
     b,h,n,_ = q.shape
     m = k.shape[2]

@@ -49,8 +49,8 @@ def draw_rotations(
     n_hashes:int, # Rounds R
     n_heads:int, # Heads h
     d_head:int, # Width d of a head
-    n_buckets:int, # Buckets b in a round, even, or a tuple of even factors of it
-    # Source of the numbers; None for PyTorch's own, which then moves on as with dropout
+    n_buckets:int, # Buckets B in a round, even, or a tuple of even factors of it
+    # Source of the numbers; None for PyTorch's global generator, as dropout uses it
     generator:torch.Generator=None,
     **kwargs, # `device`, `dtype`
 )->Tensor: # (R, h, d, B/2), or half the sum of the factors in place of B/2
@@ -91,7 +91,7 @@ def band_pairs(
     same:Tensor, # Is earlier key j in the bucket of query i? (..., n, keys), later keys False
     bucket_size:int, # w
 )->Tensor: # Boolean, same shape
-    "Of the keys marked in each row, the last `bucket_size`-1"
+    "Keep only the last `bucket_size`-1 of the keys that are marked in each row"
     following = same.flip(-1)
     following = following.cumsum(-1)
     following = following.flip(-1) # how many are marked from here on
@@ -245,7 +245,7 @@ class _Round:
 # %% ../../nbs/10_attention/03_lsh.ipynb #f96ff9d3
 @patch
 def scores(self:_Round, q, k, causal):
-    "Scores of every tile, the pairs that do not count at -5e29 or below"
+    "Scores of every tile; pairs that do not count get -5e29 or less"
     block = self.block
     s = torch.bmm(block.queries(q), block.keys(k))
     for e,(place,middle,reach) in enumerate(self.ranges):
@@ -318,7 +318,7 @@ def _sum_overlapping(block, p, x):
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #a4d0b389
 def _round_gradients(turn, tables, along, share, causal):
-    "Gradients through a round of these shares of the output, in the order of the tables"
+    "Gradients through a round that has these shares in the output, in the order of the tables"
     block = turn.block
     q,k,v,g = turn.sort(*tables, dtype=along.dtype)
     p = turn.scores(q, k, causal).softmax(-1)
@@ -417,19 +417,19 @@ def lsh_step(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #073b2d55
 _tables = WeakIdKeyDictionary() # buckets of a state -> its table and what is real, until it is used
-_REPEAT = 8 # a position looked up costs about as much as so many in the parallel form
+_REPEAT = 8 # to look up one position costs about as much as this many in the parallel form
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #b1439a21
 def attend_table(
     q:Tensor, # New queries, (b, h, n, d)
-    before:LSHState, # What came before
-    now:LSHState, # The same, and the new positions
+    before:LSHState, # State before the new positions
+    now:LSHState, # State that includes them
     mask:Tensor, # (b, n), False for padding; None if all that is new is real
     n_buckets:int, # Buckets of a round
     bucket_size:int, # w
     scale:float, # Factor of q·k
 )->Tensor: # (b, h, n, dv); None where another form is better
-    "Attention of new positions by the table of the last places"
+    "Attention of new positions, which look up the last places of their buckets in a table"
     if has_torch_function((q,)): # for function modes, this is one call
         return handle_torch_function(attend_table, (q,), q, before, now, mask, n_buckets,
                                      bucket_size, scale)
@@ -463,12 +463,12 @@ def _attend_piece(q, now, table, piece, past, mask, scale):
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2bc2cc9d
 def take_table(
-    before:LSHState, # What came before
-    now:LSHState, # The same, and the new positions
+    before:LSHState, # State before the new positions
+    now:LSHState, # State that includes them
     n_buckets:int, # Buckets of a round
     bucket_size:int, # w
 ): # The table before the new positions; None if a single look at all keys costs less
-    "Take the table of a state, or build it"
+    "Take the table that is kept for a state, or build one"
     table,real = _tables.pop(before.buckets, (None,None)) # of two that ask, one gets it
     b,h,R,_ = before.buckets.shape
     shape = b,h,R,n_buckets+1,bucket_size-1
@@ -481,8 +481,8 @@ def take_table(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #ae6abc97
 def forget_unreachable(
-    state:LSHState, # Any
-    n_buckets:int, # Buckets b of a round
+    state:LSHState, # Any state
+    n_buckets:int, # Buckets B of a round
     bucket_size:int, # w
 # The same state if it has no more than (R+1)·B·(w-1) keys, or if buckets cannot be looked at
 )->LSHState:
@@ -669,7 +669,7 @@ def lsh_attention(
 # %% ../../nbs/10_attention/03_lsh.ipynb #3484d74e
 def attend_self(
     qk:Tensor, # Queries, (b, h, n, d)
-    state:LSHState, # What came before, and the new positions
+    state:LSHState, # All positions so far, the new ones last
     bucket_size:int, # w
     window:str, # 'band' or 'chunk'
     causal:bool, # Hide later positions?
@@ -681,7 +681,7 @@ def attend_self(
     new = state if window=='band' else None
     if not n: return state.v[:,:,past:],new
     if window=='band' and n==1: return lsh_step(qk, state, bucket_size, scale),state
-    # earlier queries are not needed: anything serves
+    # queries of earlier positions are not needed: any numbers will do
     q = qk
     if past: q = torch.cat([state.k[:,:,:past],qk], 2)
     rounds = sort_rounds(state.buckets, state.real, bucket_size, window, causal)
@@ -694,8 +694,8 @@ def attend_self(
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5568380b
 def attend_densely(q, k, v, rounds, scale):
-    """The same with all n x n pairs, in ordinary operations: for `torch.func`, and for an export
-    of any length or with gradients"""
+    """The same attention with all n x n pairs, in ordinary operations: for `torch.func`, and for an
+    export of any length or with gradients"""
     away = rounds.place.unsqueeze(-2)-rounds.middle.unsqueeze(-1)
     beyond = away.abs()-rounds.reach.unsqueeze(-1)
     n = q.shape[2]
@@ -705,7 +705,7 @@ def attend_densely(q, k, v, rounds, scale):
     return sdpa(q, k, v, attn_mask=seen | alone, scale=scale)
 
 def hash_again(state, rotations, factors):
-    "The state with buckets by these rotations"
+    "Hash the keys of a state again, by these rotations"
     buckets = discrete_choice(lambda: hash_buckets(state.k, rotations, factors))
     # what fills up a head stays in no bucket
     if state.buckets is not None: buckets = buckets.masked_fill(state.buckets[:,:,:1]<0, -1)
@@ -751,7 +751,7 @@ def extend_lsh(state, new):
     return LSHState(*(append_positions(a, b, dim) for a,b,dim in parts))
 
 def check_held(state, k):
-    "Refuse the keys of another batch, of other heads or of another width"
+    "Refuse keys whose batch, heads or width differ from those of the state"
     held = tuple(state.k.shape)
     given = tuple(k.shape)
     if held[:2]+held[3:]!=given[:2]+given[3:]:
@@ -759,7 +759,7 @@ def check_held(state, k):
                          'heads and width must agree')
 
 def follow_lsh(state, new, rotations, factors):
-    "The state in the type of the new positions, its keys hashed if it has no buckets"
+    "Cast a state to the type of the new positions, and hash its keys if it has no buckets"
     check_held(state, new.k)
     state = cast_state(state, new.k.dtype)
     if state.buckets is None: state = hash_again(state, rotations, factors)
@@ -771,7 +771,7 @@ def follow_lsh(state, new, rotations, factors):
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5f13c31c
 def check_lsh(causal, window, state, rotations, k):
-    "Refuse combinations of options that cannot be meant"
+    "Refuse combinations of options that make no sense"
     if window=='band' and not causal:
         raise ValueError("window='band' looks back in time and needs causal=True")
     if k is not None and (causal or state is not None):
@@ -785,7 +785,7 @@ def check_lsh(causal, window, state, rotations, k):
         raise ValueError('a state was hashed with certain rotations; give the same ones again')
 
 def check_rotations(rotations, n_heads, d_head, factors):
-    "Refuse rotations that were drawn for something else"
+    "Refuse rotations that were drawn for other heads, widths or buckets"
     columns = sum(factors)//2
     shape = tuple(rotations.shape)
     if rotations.ndim!=4 or shape[1:]!=(n_heads,d_head,columns) or not shape[0]:
@@ -799,8 +799,8 @@ _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths d
 def buckets_for(
     max_len:int, # Longest sequence expected; None if that is not known
     bucket_size:int, # w: how many keys of its bucket a position sees in every round
-)->int: # About 2 max_len/w
-    "The buckets of a layer"
+)->int: # About 2 max_len/w, as `default_buckets` returns it
+    "Default number of buckets of a layer; `ValueError` without `max_len`"
     if max_len is None:
         raise ValueError('LSH attention needs max_len, the longest length expected, or n_buckets')
     return default_buckets(max_len, bucket_size)

@@ -18,9 +18,9 @@ import_modules('reformer_rnn.attention'); # layers register by being there
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #726f4038
 def split_projections(
-    weights:dict, # State of an `nn.MultiheadAttention`
-)->dict: # State of a layer with `to_q`, `to_k`, `to_v` and `to_out`
-    "Rename weights, with queries, keys and values apart"
+    weights:dict, # State dict of an `nn.MultiheadAttention`
+)->dict: # State dict of a layer with `to_q`, `to_k`, `to_v` and `to_out`
+    "Rename weights, and split them into those of queries, keys and values"
     found = {}
     for name,o in weights.items():
         end = name.rpartition('_')[2] if name.startswith('in_proj_') else None
@@ -29,7 +29,7 @@ def split_projections(
     return found
 
 def check_multihead(
-    mha:nn.MultiheadAttention, # Any
+    mha:nn.MultiheadAttention, # Any such layer
 ):
     "Refuse options that the layers here do not have"
     if mha.in_proj_weight is None:
@@ -41,19 +41,19 @@ def check_multihead(
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #e461b670
 def from_multihead(
-    mha:nn.MultiheadAttention, # Filled with weights
+    mha:nn.MultiheadAttention, # Layer whose weights are copied
     attention:str='softmax', # A key of `attention_layers`, of a layer with the same projections
     causal:bool=False, # May a position see only itself and what came before?
-    **options, # Of that layer: `window`, `feature_map`, `max_len`, ...
+    **options, # Options of that layer: `window`, `feature_map`, `max_len`, ...
 )->AttentionLayer: # With the same weights, copied
-    "A layer of this library with the weights of PyTorch's, or `ValueError`"
+    "Build a layer of this library with the weights of a PyTorch layer, or raise `ValueError`"
     check_multihead(mha)
-    with torch.random.fork_rng(devices=[]): # what is drawn is replaced
+    with torch.random.fork_rng(devices=[]): # initial weights will be replaced
         layer = build_attention(attention, mha.embed_dim, mha.num_heads, causal=causal,
                                 bias=mha.in_proj_bias is not None, **options)
     weight = mha.out_proj.weight
     layer = layer.to(weight.device, weight.dtype)
-    with torch.enable_grad(): # parts of what is trained say so
+    with torch.enable_grad(): # so that parts of trained weights require gradients
         weights = split_projections(mha.state_dict(keep_vars=True))
     lacking = load_weights(layer, weights, strict=False)
     if lacking.unexpected_keys or set(lacking.missing_keys)&set(dict(layer.named_parameters())):
@@ -64,10 +64,10 @@ def from_multihead(
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #6327ab36
 def allowed_by(
-    mask:Tensor, # Of `nn.MultiheadAttention`: True or minus infinity where hidden; or None
-    name:str, # For the message
+    mask:Tensor, # Mask of `nn.MultiheadAttention`: True or minus infinity where hidden; or None
+    name:str, # Name of the mask, for the message
 )->Tensor: # True where attending is allowed; None for None
-    "Read a mask of PyTorch, or raise `ValueError`"
+    "Convert a mask of PyTorch, or raise `ValueError`"
     if mask is None: return None
     if mask.dtype==torch.bool: return ~mask
     hidden = mask==-torch.inf
@@ -79,7 +79,7 @@ def allowed_by(
 def is_causal_mask(
     allowed:Tensor, # (n, m) or (batch*heads, n, m)
 )->bool:
-    "Does it hide just what comes later?"
+    "Does a mask hide exactly the later positions?"
     n,m = allowed.shape[-2:]
     return n==m and bool((allowed==torch.ones_like(allowed).tril()).all())
 
@@ -89,15 +89,15 @@ class DropInAttention(nn.Module):
     in_proj_bias = None # tells nn.TransformerEncoderLayer that its fast path is not for this one
     _qkv_same_embed_dim = True
     def __init__(self,
-        embed_dim:int, # Width
-        num_heads:int, # Heads
-        dropout:float=0., # Of attention weights, which are not formed: only 0
+        embed_dim:int, # Width of input and output
+        num_heads:int, # Number of heads
+        dropout:float=0., # Only 0: attention weights, which it would drop, are not formed
         bias:bool=True, # Biases in the projections?
-        batch_first:bool=False, # Is the batch the first axis? As in PyTorch it is the second
+        batch_first:bool=False, # Is the batch the first axis? By default the second, as in PyTorch
         attention:str='softmax', # A key of `attention_layers`
         # May a position see only itself and what came before? Then every call has a causal mask
         causal:bool=False,
-        **options, # Of that attention: `window`, `feature_map`, `max_len`, ...
+        **options, # Options of that attention: `window`, `feature_map`, `max_len`, ...
     ):
         super().__init__()
         if dropout:
@@ -120,12 +120,12 @@ class DropInAttention(nn.Module):
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #4447bf65
 def drop_in(
-    mha:nn.MultiheadAttention, # Filled with weights
+    mha:nn.MultiheadAttention, # Layer whose weights are copied
     attention:str='softmax', # A key of `attention_layers`
     causal:bool=False, # May a position see only itself and what came before?
-    **options, # Of that attention
+    **options, # Options of that attention
 )->DropInAttention:
-    "What can stand in the place of a trained layer, with its weights; its dropout is left out"
+    "Build a replacement for a trained layer, with its weights but without its dropout"
     layer = from_multihead(mha, attention, causal, **options)
     with torch.device('meta'):
         new = DropInAttention(mha.embed_dim, mha.num_heads, batch_first=mha.batch_first)
@@ -137,9 +137,9 @@ def swap_multihead(
     model:nn.Module, # Any model; it is changed
     attention:str='softmax', # A key of `attention_layers`
     causal:bool=False, # May a position see only itself and what came before?
-    **options, # Of that attention
+    **options, # Options of that attention
 )->nn.Module: # `model`
-    "Put a layer of this library in the place of every `nn.MultiheadAttention`, or `ValueError`"
+    "Replace every `nn.MultiheadAttention` by a layer of this library, or raise `ValueError`"
     # a layer may have several names, also in one parent
     places = [(parent,name,o) for parent in model.modules() for name,o in parent._modules.items()
               if isinstance(o, nn.MultiheadAttention)]
@@ -156,13 +156,17 @@ def swap_multihead(
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #15427524
 def layer_mask(
-    layer:AttentionLayer, # Inside
+    layer:AttentionLayer, # Layer that will read the mask
     real:Tensor, # Key mask (b, m), or None
     allowed:Tensor, # (n, m) or (b*h, n, m), or None
     b:int, # Rows of the batch
-)->Tensor: # What the layer takes as its mask
-    "Put both masks together, or raise `ValueError`"
+)->Tensor: # Mask for the layer, or None
+    "Combine both masks for a layer; `ValueError` if it cannot follow them"
     if allowed is None: return real
+    masks = b*layer.n_heads
+    if allowed.ndim!=2 and (allowed.ndim!=3 or len(allowed)!=masks):
+        raise ValueError(f'attn_mask has shape {tuple(allowed.shape)}: expected (n, m), or '
+                         f'({masks}, n, m) with one mask for each row and head')
     causal = is_causal_mask(allowed)
     if causal and layer.causal: return real
     if layer.name!='softmax' or layer.causal:
@@ -176,7 +180,7 @@ def layer_mask(
 # %% ../../nbs/10_attention/24_multihead.ipynb #9249ebc4
 @patch
 def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask, is_causal):
-    "Refuse arguments for which there is no answer"
+    "Refuse arguments that these layers cannot serve"
     if need_weights:
         raise ValueError('need_weights=True: these layers return no attention weights, and most '
                          'never form them; call with need_weights=False')
@@ -201,9 +205,9 @@ def forward(self:DropInAttention,
     key:Tensor, # The same tensor, or another sequence to attend to
     value:Tensor, # The same tensor as `key`
     key_padding_mask:Tensor=None, # (b, m), True or minus infinity at padding
-    need_weights:bool=False, # Only False
+    need_weights:bool=False, # Only False: weights are not formed
     attn_mask:Tensor=None, # (n, m) or (b*h, n, m), True or minus infinity where hidden
-    average_attn_weights:bool=True, # Of weights that are not returned
+    average_attn_weights:bool=True, # Not used, since no weights are returned
     is_causal:bool=False, # Is `attn_mask` the causal mask? It is recognised in any case
 )->tuple: # Output, shaped as `query`, and None
     "Attend as `nn.MultiheadAttention` does, or raise `ValueError`"
@@ -220,6 +224,6 @@ def forward(self:DropInAttention,
 # %% ../../nbs/10_attention/24_multihead.ipynb #66be076f
 @patch
 def rows_first(self:DropInAttention, x, alone):
-    "The batch as the first axis"
+    "Bring the batch to the first axis"
     if alone: return x.unsqueeze(0)
     return x if self.batch_first else x.transpose(0, 1)

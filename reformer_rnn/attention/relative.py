@@ -49,7 +49,7 @@ def position_scores(
 
 # %% ../../nbs/10_attention/09_relative.ipynb #17968681
 def _check_relative(q, k, r, u, w):
-    "Refuse codes and biases that do not fit to queries and keys"
+    "Refuse codes and biases that do not fit queries and keys"
     h,m,d = k.shape[1:]
     if q.shape[2]>m:
         raise ValueError(f'{q.shape[2]} queries over {m} keys: the queries are the last of the '
@@ -72,14 +72,14 @@ def relative_attention(
     # Projected codes of the distances 0, 1, ..., one for each key, those of the state included: (h,
     # m, d)
     r:Tensor,
-    u:Tensor, # Bias of the queries against contents, (h, d)
-    w:Tensor, # Bias of the queries against distances, (h, d)
+    u:Tensor, # Added to the queries for scores by content, (h, d)
+    w:Tensor, # Added to the queries for scores by distance, (h, d)
     *,
     window:int=None, # How many keys a query sees, its own position included; None for all
     # Boolean, True where attending is allowed: a key mask (b, m) or broadcastable to (b, h, n, m)
     mask:Tensor=None,
     scale:float=None, # Factor of the scores; default 1/sqrt(d)
-    # Keys and values before these; a mask must then be a key mask of the new ones
+    # Keys and values before these; with it, a mask must be a key mask of the new ones
     state:KVState=None,
 ): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended
     "Causal attention by content and distance (Dai et al. 2019, section 3.3)"
@@ -101,7 +101,7 @@ def relative_attention(
 
 # %% ../../nbs/10_attention/09_relative.ipynb #71cf93c7
 def _near_pairs(q, k, allowed, window):
-    "Leave of the allowed pairs those at distances below `window`"
+    "Keep only the allowed pairs at distances below `window`"
     if window is None: return allowed
     check_int('window', window)
     n = q.shape[2]
@@ -116,7 +116,7 @@ def distance_codes(
     n:int, # Number of distances
     d_model:int, # Width, even
     dtype:torch.dtype=None, # Of the result; default PyTorch's own
-    device=None, # Where to make them
+    device=None, # Of the result
 )->Tensor: # (n, d_model): sines, then cosines
     "Sinusoidal codes of the distances 0, ..., n-1"
     if d_model%2:
@@ -170,10 +170,10 @@ class RelativeAttention(QKVAttention):
         d_model:int, # Width of input and output, even
         n_heads:int, # Number of heads
         mem_len:int=512, # How many past positions to remember; 0 for none
-        clamp_len:int=None, # Distance from which on all codes are the same; None for never
+        clamp_len:int=None, # Distances beyond this one share its code; None for no limit
         # Does every query see the last `mem_len` positions, its own included, and no more?
         same_length:bool=False,
-        code_dropout:float=0., # On the codes of the distances
+        code_dropout:float=0., # Dropout probability for the codes of the distances
         **kwargs, # `d_head`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
@@ -206,7 +206,7 @@ def project(self:RelativeAttention, x):
 @patch
 def codes(self:RelativeAttention,
     m:int, # Number of keys
-    like:Tensor, # Any tensor of the type and on the device wanted
+    like:Tensor, # Any tensor of the desired type and device
 )->Tensor: # r, (h, m, d)
     "Projected codes of the distances 0, ..., m-1"
     n = m
@@ -223,8 +223,8 @@ def codes(self:RelativeAttention,
 # %% ../../nbs/10_attention/09_relative.ipynb #31a392bc
 @patch
 def mix(self:RelativeAttention, q, k, v, r, mask):
-    """What the n queries get from the m keys and values of memory and present, which are zero where
-    a key mask hides them, with codes of m distances"""
+    """Attend from n queries to the m keys and values of memory and input, which are zero where a
+    key mask hides them; `r` holds the codes of m distances"""
     window = self.mem_len if self.same_length else None
     out,_ = relative_attention(q, k, v, r, self.u, self.w, mask=mask, window=window)
     return out
@@ -250,9 +250,9 @@ def attend(self:RelativeAttention, x, state, mask):
 # %% ../../nbs/10_attention/09_relative.ipynb #34c4c068
 class Projected(NamedTuple):
     "What a layer keeps beside its state for the next call"
-    layer:nn.Module # Whose it is
-    clamp_len:int # Distance from which on its codes were the same
-    mark:WeightsMark # Of its weights
+    layer:nn.Module # Layer that computed it
+    clamp_len:int # `clamp_len` of the layer at that time
+    mark:WeightsMark # Of the weights of the layer at that time
     mask:Tensor # Key mask of the memory, (b, p); None while every position is real
     k:Tensor # Keys of the memory, (b, h, p, d)
     v:Tensor # Values of the memory, (b, h, p, d)
@@ -271,7 +271,7 @@ def mark(self:RelativeAttention):
 
 @patch
 def projected(self:RelativeAttention, state, mark):
-    "What the call before has kept, if it still holds"
+    "What the previous call has kept; None if it is no longer valid"
     if state is None or mark is None: return None
     known = _projected.get(state.x)
     if known is None or known.layer is not self or known.clamp_len!=self.clamp_len: return None
@@ -287,8 +287,8 @@ def keep_projected(self:RelativeAttention, state, mark, k, v, r):
 # %% ../../nbs/10_attention/09_relative.ipynb #1203c17f
 @patch
 def project_memory(self:RelativeAttention, known, seen, n):
-    "Keys and values of all that is seen, of which the last n positions are new"
-    # biases make something of zeros
+    "Keys and values of memory and input; only those of the last n positions are new"
+    # biases turn zeros into other numbers
     def project(x, mask): return [hide_padding(y, mask) for y in self.keys_values(x)]
     if known is None: return project(seen.x, seen.mask)
     p = seen.x.shape[1]-n
@@ -299,7 +299,7 @@ def project_memory(self:RelativeAttention, known, seen, n):
 
 @patch
 def project_codes(self:RelativeAttention, known, m, like, keep):
-    "Codes of at least m distances, with some for a growing memory if they are kept"
+    "Codes of at least m distances, and of some more for a growing memory if they are kept"
     if known is not None and known.r.shape[1]>=m: return known.r
     more = min(m+m//2, self.mem_len+1) if keep else m
     return self.codes(max(m, more), like)
@@ -307,7 +307,7 @@ def project_codes(self:RelativeAttention, known, m, like, keep):
 # %% ../../nbs/10_attention/09_relative.ipynb #7998d671
 @patch
 def check_memory(self:RelativeAttention, state, x):
-    "Refuse the memory of another batch, width or length"
+    "Refuse a memory of another batch or width, or one that is too long"
     if state is None: return
     (b,p,d) = state.x.shape
     if (b,d)!=(x.shape[0],self.d_model):
@@ -319,10 +319,10 @@ def check_memory(self:RelativeAttention, state, x):
 
 # %% ../../nbs/10_attention/09_relative.ipynb #e9e80be2
 class LagWeights(nn.Module):
-    "A free weight for every lag and head, in the place of recurrence encoding matrices"
+    "A free weight for every lag and head, instead of recurrence encoding matrices"
     def __init__(self,
         rem:REM, # Matrices that give the initial values
-        lags:int, # Lags that have a weight: 1, 2, ..., lags; what is further back has none
+        lags:int, # Number of lags 1, 2, ..., that have a weight; longer ones have none
     ):
         super().__init__()
         self.heads = rem.heads
@@ -358,7 +358,7 @@ class RSARelativeAttention(RelativeAttention):
         share_pairs:bool=True, # Do heads with the same pair share decay and angle?
         init_mu:float=None, # Initial gate before the logistic function; default drawn from [-3, 3]
         truncate:int=None, # Lag beyond which the matrices are zero
-        # Lags with a free weight each in the place of every matrix, as `LagWeights`; None for
+        # Number of lags with a free weight each, instead of matrices (see `LagWeights`); None for
         # matrices
         lags:int=None,
         # `mem_len`, `clamp_len`, `same_length`, `code_dropout` of `RelativeAttention`; `d_head`,

@@ -30,7 +30,7 @@ def rem_matrix(
     *,
     decay, # λ or γ, from -1 to 1: a number, or one per head (h,)
     theta=None, # Angle in radians for 'cos' and 'sin': a number, or one per head (h,)
-    dilation:int=1, # Distance d of the positions that see each other
+    dilation:int=1, # d: only positions at multiples of this distance see each other
     # Zero where the key is later than the query? Else the weight depends on the distance in either
     # direction
     causal:bool=True,
@@ -77,7 +77,7 @@ def _type_of(*numbers): # `(dtype, device)`
 # %% ../../nbs/10_attention/07_rem.ipynb #f7fe41b7
 # `(decay, theta)`, each a tensor () or (h,)
 def _check_numbers(decay, theta, dtype, device, h=None):
-    "Refuse decays and angles that are none, or not as many as there are heads"
+    "Refuse decays and angles that are out of range, or not one for all or one per head"
     if decay is None: raise ValueError('decay=None: expected numbers from -1 to 1')
     if theta is None: theta = 0.
     decay = torch.as_tensor(decay, dtype=dtype, device=device)
@@ -117,7 +117,7 @@ def _rem_lags(n, m=None)->Tensor: # Integers (..., n, m)
     return queries.unsqueeze(-1)-keys
 
 def _times(name, o)->Tensor:
-    "Times, or those of so many positions"
+    "The times that were given, or 0, ..., o-1 for a number of positions"
     if not isinstance(o, Tensor): return torch.arange(check_int(name, o, minimum=0))
     if o.ndim==0 or o.dtype==torch.bool or o.is_floating_point():
         shape = tuple(o.shape)
@@ -142,7 +142,7 @@ def _complex_powers(
     rho:Tensor, # (h, 2) or (h, 1)
     k:int, # Largest exponent
 )->Tensor: # (h, k+1, 2 or 1): exponents 0, 1, ..., k
-    "Powers by multiplication: from those below 2^j those below 2^(j+1)"
+    "Powers by repeated multiplication: the first 2^j give the first 2^(j+1)"
     one = torch.zeros_like(rho)
     one[...,0] = 1
     powers = one.unsqueeze(1)
@@ -258,7 +258,7 @@ def _last_state(
     powers:Tensor, # (h, C+1, s)
     n:int, # Number of positions of the chunk that are not padding
 )->Tensor: # (b, h, s, d, w)
-    "State after n positions: the sequences whose turn it is come first"
+    "State after n positions; of the d interleaved sequences, the next one in turn comes first"
     def after(i, turns): # i values of these sequences
         E = powers[:,1:i+1].flip(1).transpose(1,2)
         before = z[:,:,:,turns]
@@ -301,7 +301,7 @@ def _mix_truncated(
     causal:bool, # Only the past?
     K:int, # Steps of d positions that are seen
 )->Tensor: # (b, h, n, w)
-    "`_mix_chunks` without what is more than K steps away"
+    "`_mix_chunks` without positions that are more than K steps away"
     if not causal:
         past = _mix_truncated(v, rho, readout, d, C, True, K)
         later = _mix_truncated(v.flip(2), rho, readout, d, C, True, K)
@@ -370,14 +370,14 @@ def rem_mix(
     decay, # λ or γ, from -1 to 1: a number or (h,)
     # Angle in radians for 'cos' and 'sin': a number or (h,); regular heads do not use theirs
     theta=None,
-    dilation:int=1, # Distance d of the positions that see each other
+    dilation:int=1, # d: only positions at multiples of this distance see each other
     # See only what came before? Else the weight depends on the distance in either direction
     causal:bool=True,
     truncate:int=None, # Weights beyond this lag are zero; there is no state then
-    # Key mask (b, n), True for real positions; others add nothing and take no time
+    # Key mask (b, n), True for real positions; padding adds nothing and takes no time
     mask:Tensor=None,
     state:Tensor=None, # What an earlier call returned; needs causal=True
-    queries:int=None, # Return the last so many positions only: those before are a memory
+    queries:int=None, # Return only the last `queries` positions; earlier ones serve as memory
     chunk_size:int=64, # Steps in a chunk; the result does not depend on it
 # `(out, state)`: out is (b, h, n or queries, w); the state is (b, h, 2, d, w), or (b, h, 1, d, w)
 # if all heads are regular, at least float32
@@ -423,7 +423,7 @@ def _exact(device)->torch.dtype:
 
 # %% ../../nbs/10_attention/07_rem.ipynb #a0dba29b
 def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries, chunk_size):
-    "`rem_mix` from eigenvalues"
+    "`rem_mix`, given the eigenvalues of the heads"
     C = check_int('chunk_size', chunk_size)
     b,h,n,w = v.shape
     mask = check_mask(mask, (b,h,n,n), key_only=True)
@@ -448,7 +448,7 @@ def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries,
 
 # %% ../../nbs/10_attention/07_rem.ipynb #c40aba55
 def _start_sums(state, shape, like):
-    "The state, zeros by default; `ValueError` if it belongs to something else"
+    "The state to begin with, zeros by default; `ValueError` if its shape does not fit"
     if state is None: return like.new_zeros(shape)
     given = tuple(state.shape)
     if given!=shape:

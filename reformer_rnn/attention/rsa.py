@@ -97,7 +97,7 @@ class REM(nn.Module):
             self.nu = nn.Parameter(_spread_values(len(pairs)))
             angles = torch.full((len(pairs),), torch.pi/4)
             self.theta = nn.Parameter(angles)
-        # which of these numbers, one after the other, each head has
+        # for each head, the index of its decay and angle among all of them
         numbers = [[i] for i in regular]+list(pairs.values())
         owner = {i: j for j,heads in enumerate(numbers) for i in heads}
         self.owner = [owner[i] for i in range(len(self.heads))]
@@ -109,7 +109,7 @@ class REM(nn.Module):
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #9eb69929
 def _check_heads(heads)->list: # Of (kind, dilation, pair)
-    "Refuse a list of heads that is not one"
+    "Return a list of heads with tuples as entries, or raise `ValueError`"
     if isinstance(heads, Iterable) and not isinstance(heads, str): heads = list(heads)
     if not isinstance(heads, list) or not heads:
         raise ValueError(f'heads={heads!r}: expected a list of (kind, dilation, pair) with at '
@@ -168,7 +168,7 @@ def forward(self:REM,
     state:tuple=None, # What an earlier call returned
     causal:bool=True, # See only what came before?
     mask:Tensor=None, # Key mask (b, n), True for real positions
-    queries:int=None, # Return the last so many positions only: those before are a memory
+    queries:int=None, # Return only the last `queries` positions; earlier ones serve as memory
 # `(out, state)`: out is (b, heads, n or queries, w); the state is a tuple of sums, None unless
 # causal and not truncated
 ):
@@ -182,7 +182,7 @@ def forward(self:REM,
         raise ValueError(f'the state has {len(state)} sums: expected {runs}, one for each run of '
                          'heads with the same dilation; it comes from other heads')
     n = v.shape[2]
-    # of any length, which no chunks cut
+    # a length that is left open cannot be cut into chunks
     if open_size(n) and state is None and mask is None:
         P = self.matrix(queries or n, n, causal)
         return P.to(v.dtype) @ v,None
@@ -264,7 +264,7 @@ def new_matrices(
     truncate:int=None, # Lag beyond which the matrices are zero
     chunk_size:int=64, # Steps in a chunk of the parallel form
 ): # `(rem, mu)`: the matrices and their gate
-    "What a layer needs for self-attention with recurrence"
+    "Build what a layer needs for self-attention with recurrence"
     if heads is None: heads = default_heads(n_heads)
     rem = REM(heads, share_pairs, truncate, chunk_size)
     r = len(rem.heads)
@@ -282,8 +282,8 @@ class RSAState(NamedTuple):
 # %% ../../nbs/10_attention/08_rsa.ipynb #e5d7ba71
 @register_attention('rsa')
 class RSA(QKVAttention):
-    """Self-attention with recurrence (Huang et al. 2023); parameters of `SoftmaxAttention` and a
-    few numbers"""
+    """Self-attention with recurrence (Huang et al. 2023); its parameters are those of
+    `SoftmaxAttention`, decays, angles and gates"""
     state_type = RSAState
     def __init__(self,
         d_model:int, # Width of input and output
@@ -333,7 +333,7 @@ def attend(self:RSA, q, k, v, state, mask):
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #c8c7eddf
 def _values_in_reach(kv, r, n, reach): # `(v, state, causal, mask, queries)` for `REM.forward`
-    "The values that the last n positions can see; all of them where padding makes distances longer"
+    "The values that the last n positions can see; all of them if there may be padding in between"
     values = kv.v[:,:r]
     mask = kv.mask
     first = max(0, kv.length-n-reach)
@@ -346,7 +346,7 @@ def plot_rem(
     n:int=32, # Number of positions
     causal:bool=None, # Zero where the key is later? Default: as in the layer
 ):
-    "Picture of the matrices of a layer, each times its gate"
+    "Plot the matrices of a layer, each times its gate"
     import matplotlib.pyplot as plt
     rem = layer.rem
     r = len(rem.heads)

@@ -80,8 +80,8 @@ def softmax_attention(
     mask:Tensor=None,
     bias:Tensor=None, # Added to the scores, broadcastable to (b, h, n, m)
     scale:float=None, # Factor of q·k; default 1/sqrt(d)
-    # Positions seen before; needs causal=True, and then a mask must be a key mask (b, n) of the new
-    # ones
+    # Positions seen before; needs causal=True. A mask must then be a key mask (b, n) of the new
+    # positions
     state:KVState=None,
 # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless
 # causal
@@ -104,8 +104,8 @@ def softmax_attention(
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #bdf25db3
 def hide_all(q, k, v, mask, causal):
-    """Zeros at padding of keys and values, and of causal queries, which are the last of the same
-    positions"""
+    """Set keys and values to zero at padding, and causal queries too, which are the last of the
+    same positions"""
     k,v = (hide_padding(o, mask) for o in (k,v))
     own = mask.ndim==2 and causal and q.shape[2]<=mask.shape[1]
     return hide_padding(q, mask[:,mask.shape[1]-q.shape[2]:]) if own else q,k,v
@@ -209,7 +209,7 @@ def not_self(
     k:Tensor, # Keys, (b, h, m, d)
     allowed:Tensor=None, # Boolean, broadcastable to (b, h, n, m); None for all
 )->Tensor: # `allowed` without the diagonal, except where the diagonal is all there is
-    "Let a position attend itself only if it may attend nothing else"
+    "Let a position attend to itself only if it may attend to nothing else"
     n,m = q.shape[2],k.shape[2]
     places = torch.arange(m, device=q.device)
     diagonal = places==places[m-n:].unsqueeze(-1)

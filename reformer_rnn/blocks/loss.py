@@ -53,8 +53,8 @@ class _ChunkedLoss(torch.autograd.Function):
 def chunked_cross_entropy(
     x:Tensor, # Input of the output layer, (..., d)
     y:Tensor, # Targets, integers (...)
-    weight:Tensor, # Of the output layer, (vocab_sz, d)
-    bias:Tensor=None, # Of the output layer, (vocab_sz,)
+    weight:Tensor, # Weight of the output layer, (vocab_sz, d)
+    bias:Tensor=None, # Bias of the output layer, (vocab_sz,)
     *,
     ignore_index:int=-100, # Positions with this target do not count
     # Positions in a slice, over all sequences of the batch; any length is allowed
@@ -82,8 +82,8 @@ def sum_plainly(x, weight, bias, y, ignore_index, chunk_size):
 
 # %% ../../nbs/20_blocks/04_loss.ipynb #17193ad8
 def check_targets(x, y, weight, bias, ignore_index):
-    """The number of targets that count; `ValueError` for what does not fit together, and for
-    targets outside of the vocabulary"""
+    """The number of targets that count; `ValueError` for arguments that do not fit together, and
+    for targets outside of the vocabulary"""
     if x.ndim<2 or weight.ndim!=2 or x.shape[-1]!=weight.shape[1]:
         raise ValueError(f'x has shape {tuple(x.shape)}, weight {tuple(weight.shape)}: '
                          'expected (..., d) with at least '

@@ -18,7 +18,7 @@ from ..core import Movable,check_choice,check_int,hide_padding,values_known
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #54c35bba
 def check_positions(
-    positions:Tensor, # What the caller gave
+    positions:Tensor, # Positions to check
     max_len:int=None, # Number of positions that have a code; None for no limit
 ):
     "Raise `ValueError` unless positions are integers from 0, and below `max_len` if there is one"
@@ -33,7 +33,7 @@ def check_positions(
                          'model with a larger max_len, or with sinusoidal positions')
 
 def initial_std(
-    std:float, # What the caller gave; None for the default
+    std:float, # Standard deviation asked for; None for the default
     d_model:int, # Width
 )->float:
     """Standard deviation of the codes, or `ValueError`; by default 1/sqrt(d_model), that of the
@@ -66,8 +66,8 @@ class SinusoidalPositions(Movable):
         return torch.exp(-math.log(10000)*pairs/self.d_model)
 
     def derived(self)->dict: # Name -> buffer
-        "What is computed anew when the module moves or changes its type"
-        return dict(omega=self.steps('cpu'))
+        "Buffers that are computed anew when the module moves or changes its type"
+        return dict(omega=self.steps('cpu').to(torch.get_default_dtype()))
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #31e9ad2b
 @patch
@@ -111,12 +111,12 @@ class AxialPositions(nn.Module):
     al. (2020)"""
     def __init__(self,
         d_model:int, # Width
-        # Longest sequence, where positions end; a grid given by `shape` must hold it. Default all
-        # of that grid
+        # Longest sequence, where positions end; a grid given by `shape` must have as many places.
+        # Default: all places of that grid
         max_len:int=None,
         # Sizes (n1, ..., nk) of the axes; default two of about the square root of `max_len`
         shape:tuple=None,
-        # Widths (d1, ..., dk), summing to d_model; default all alike, as far as possible
+        # Widths (d1, ..., dk), summing to d_model; default equal, as far as possible
         dims:tuple=None,
         # Standard deviation of the initial values; default 1/sqrt(d_model), that of the token
         # embeddings
@@ -156,7 +156,7 @@ def forward(self:AxialPositions,
 # %% ../../nbs/20_blocks/01_positions.ipynb #14e1064d
 def check_ints(
     name:str, # Name of the argument, for the message
-    values, # What the caller gave
+    values, # Value to check
 )->tuple: # Of plain ints
     """Return `values` as a tuple if they are a tuple or list of integers of at least 1, else raise
     `ValueError`"""
@@ -192,11 +192,11 @@ class Embed(nn.Module):
         vocab_sz:int, # Number of different tokens
         d_model:int, # Width
         max_len:int, # Longest sequence
-        # What `get_positions` takes: 'learned', 'axial', 'sinusoidal', a pair (name, options), or
-        # None
+        # Position code, as for `get_positions`: 'learned', 'axial', 'sinusoidal', a pair (name,
+        # options), or None
         positions='learned',
-        dropout:float=0., # On the sum
-        scale:float=1., # Factor of the token vectors; the first transformers took sqrt(d_model)
+        dropout:float=0., # Dropout probability for the sum
+        scale:float=1., # Factor of the token vectors; the first transformers used sqrt(d_model)
     ):
         super().__init__()
         check_int('d_model', d_model)
@@ -235,8 +235,8 @@ def count_positions(
     mask:Tensor=None, # Key mask (b, n), False at padding
     start:Tensor=None, # Position of the first token, (b,); None for 0
 )->Tensor: # (1, n) or (b, n)
-    """Numbers of the tokens, counting the real ones only; `ValueError` for a mask that is no key
-    mask, and for positions of another batch"""
+    """Positions of the tokens, counting real ones only; `ValueError` for a mask that is no key
+    mask, or a `start` of another batch"""
     if start is not None and start.shape!=ids.shape[:1]:
         raise ValueError(f'start has shape {tuple(start.shape)}: expected {(len(ids),)}, the '
                          'position of the first token of each row')

@@ -73,11 +73,11 @@ def same_autocast(
 # %% ../../nbs/20_blocks/03_reversible.ipynb #9df1760a
 @contextmanager
 def stand_ins(
-    module:torch.nn.Module, # Whose parameters are to be replaced
-    params:list, # These of them
+    module:torch.nn.Module, # Module whose parameters are replaced
+    params:list, # Parameters to replace
 ):
-    """Put leaves of their own in the places of parameters inside a `with` block, and give the list
-    of them"""
+    """Replace parameters by detached leaves inside a `with` block, which is given the list of these
+    leaves"""
     leaves = {p: p.detach().requires_grad_() for p in params}
     places = [(o._parameters,k,p) for o in module.modules()
               for k,p in o._parameters.items() if p in leaves]
@@ -92,12 +92,12 @@ def pull_back(
     x:Tensor, # Its input, (b, n, d_model)
     g:Tensor, # Gradient of what it added, (b, n, d_model)
     leaves:list, # Other tensors whose gradients are wanted
-    sums:list, # What their gradients are to be added to; None where there is nothing yet
+    sums:list, # Sums to which their gradients are added; None where there is no sum yet
     autocast, # From `same_autocast`; holds for the step, not for its gradient
     state=None, # State that the step was given
     **kwargs, # Other arguments of the step
 ): # `(added, dx, sums)`: what the step adds, the gradient of `x`, and the new sums
-    "Compute a step again, with its gradients, and piece by piece if it comes in pieces"
+    "Compute a step again, with its gradients; piece by piece if the step runs in pieces"
     added,dx = [],[]
     for part,g in zip(x.chunk(step.chunks, 1), g.chunk(step.chunks, 1)):
         part = part.detach().requires_grad_()
@@ -125,7 +125,7 @@ class ReversibleRun:
         stack:Stack, # Blocks with `steps`
         states, # One state per block, or None
         keep_states:bool, # Collect the new states?
-        dtype:torch.dtype, # In which the blocks compute
+        dtype:torch.dtype, # Type in which the blocks compute
         kwargs:dict, # Arguments of the steps
     ):
         self.steps = []
@@ -208,7 +208,7 @@ class ReversibleStack(Stack):
     "Blocks in a reversible residual stack (Gomez et al. 2017; Kitaev et al. 2020, section 3)"
     def __init__(self,
         blocks=(), # Blocks with `steps`, as `Block` has
-        # Save memory by computing backwards? If not, the same function through ordinary autograd
+        # Save memory by computing backwards? Otherwise the same function, by ordinary autograd
         reversible:bool=True,
     ):
         super().__init__(blocks)

@@ -22,7 +22,7 @@ activations = dict(gelu=nn.GELU, relu=nn.ReLU,
                    gelu_tanh=partial(nn.GELU, approximate='tanh')) # that of GPT-2
 
 def check_dropout(dropout):
-    "Refuse what is no probability of dropout"
+    "Raise `ValueError` unless dropout is a probability below 1"
     if not isinstance(dropout, Real) or not 0<=dropout<1:
         raise ValueError(f'dropout={dropout!r}: expected a probability of at least 0 and below 1')
 
@@ -33,7 +33,7 @@ class FeedForward(nn.Sequential):
     def __init__(self,
         d_model:int, # Width of input and output
         d_ff:int=None, # Hidden width; default 4 d_model
-        dropout:float=0., # On the hidden layer
+        dropout:float=0., # Dropout probability of the hidden layer
         activation:str='gelu', # A key of `activations`
         bias:bool=True, # Biases in both maps?
     ):
@@ -66,12 +66,12 @@ class Block(nn.Module):
     def __init__(self,
         attention:AttentionLayer, # Any layer `(x, state, context, mask) -> (y, state)`
         d_ff:int=None, # Hidden width of the feed-forward half; default 4 d_model
-        dropout:float=0., # On what each half adds, and inside the feed-forward half
+        dropout:float=0., # For what each half adds, and inside the feed-forward half
         # Pieces of the sequence that go through the feed-forward half one after the other
         ff_chunks:int=1,
         activation:str='gelu', # Of the feed-forward half, a key of `activations`
-        norm=nn.LayerNorm, # Makes a norm of a width
-        # Makes the other half of `d_model`, `d_ff`, `dropout` and `activation`
+        norm=nn.LayerNorm, # Called with a width, makes a norm
+        # Called with `d_model`, `d_ff`, `dropout` and `activation`, makes the feed-forward half
         feed_forward=FeedForward,
     ):
         super().__init__()
@@ -128,15 +128,15 @@ class PostNormBlock(Block):
         return self.finish(self.norm1(x+self.dropout(y))),state
 
     def finish(self,
-        x:Tensor, # What has gone through all other sums, (b, n, d_model)
+        x:Tensor, # Result of all other sums, (b, n, d_model)
     )->Tensor: # (b, n, d_model)
-        "Add what the feed-forward half makes of it, and normalise"
+        "Add the output of the feed-forward half, and normalise"
         y,_ = Step(lambda o,_: (self.ff(o),None), self.ff_chunks)(x)
         return self.norm2(x+self.dropout(y))
 
     @property
     def steps(self):
-        "None: refused, because a norm stands between the sums"
+        "Raise `ValueError`, because a norm stands between the sums"
         raise ValueError('a post-norm block is no sum of steps, which a reversible stack needs: '
                          'use pre-norm blocks, or an ordinary stack')
 

@@ -69,9 +69,9 @@ Chance = namedtuple('Chance', 'accuracy loss')
 def chance(
     length:int, # Total length of the sequences
     vocab_sz:int=128, # Symbols and separator
-    varied:bool=False, # The task with strings of varied length, described below?
+    varied:bool=False, # Is it the task of `varied_copy_sequences`, with strings of varied length?
 )->Chance: # Expected `accuracy`, and cross-entropy `loss` in nats, over the scored targets
-    "Compute what a model scores that knows the format of the task but not the string"
+    "Compute the scores of a model that knows the format of the task but not the string"
     N = vocab_sz-1
     m = sum(_varied_lengths(length, vocab_sz))/2 if varied else _string_length(length, vocab_sz)
     return Chance((1+m/N)/(m+1), m*math.log(N)/(m+1))
@@ -92,8 +92,8 @@ def _write_varied(w, n, length):
 # %% ../../nbs/40_data/01_copy.ipynb #5c00bdea
 def varied_copy_sequences(
     n_items:int, # How many sequences
-    # Total length L, at least 8; the strings and the separator take from half of it to nearly all
-    # of it
+    # Total length L, at least 8; `w 0 w` takes from half of it to nearly all of it, and zeros fill
+    # the rest
     length:int,
     vocab_sz:int=11, # Symbols 1..vocab_sz-1 and the separator 0; at least 3
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
@@ -140,12 +140,12 @@ def _varied_strings(seed, stream, first, n, shortest, longest, N):
 # %% ../../nbs/40_data/01_copy.ipynb #d25e7450
 class GeneratedDL(Shown, TfmdDL):
     "Sequences that are generated batch by batch, from a seed and the number of the pass"
-    settings = () # The attributes that decide about the sequences, beside the pass
+    settings = () # Attributes that, together with the pass, determine the sequences
     def batch(self,
         first:int, # Number of the first sequence
         n:int, # How many
     )->tuple: # Input and target
-        "Consecutive sequences of the current epoch; every task has its own"
+        "Generate consecutive sequences of the current epoch; each task does so in its own way"
         raise NotImplementedError
 
     def create_batches(self, samps):
@@ -172,9 +172,9 @@ def new(self:GeneratedDL, dataset=None, cls=None, **kwargs):
 
 @patch
 def made_from(self:GeneratedDL,
-    n:int, # How many sequences to show
+    n:int, # How many sequences to include
 )->tuple:
-    "What all sequences follow from, and the first of them, should the way to make them change"
+    "The settings that determine all sequences, and the first ones, in case the generator changes"
     epoch = self.epoch
     self.epoch = 0
     first = self.batch(0, n)
@@ -190,10 +190,10 @@ class CopyDL(GeneratedDL):
         length:int, # Total length of a sequence
         vocab_sz:int=128, # Symbols and separator
         bs:int=64, # Sequences per batch
-        seed:int=0, # Other seeds give other sequences
+        seed:int=0, # Different seeds give different sequences
         varied:bool=False, # Strings of varied length, `w 0 w 0...0`?
         fixed:bool=False, # The same sequences at every pass (validation), or fresh ones (training)?
-        epoch:int=0, # Passes already made, to resume
+        epoch:int=0, # Passes already completed, to resume
         num_workers:int=0, # Worker processes; generating is faster than sending, so none
         **kwargs
     ):
@@ -229,7 +229,7 @@ def sequences(self:CopyDL,
 def xy(self:CopyDL,
     seqs:Tensor, # From `sequences`
 )->tuple: # Input and target
-    "Split sequences as their task wants it"
+    "Split sequences into input and target, as their variant of the task requires"
     return (varied_copy_xy if self.varied else copy_xy)(seqs)
 
 @patch
@@ -239,14 +239,14 @@ def batch(self:CopyDL, first, n):
 
 # %% ../../nbs/40_data/01_copy.ipynb #9faa320a
 class GrowingCopyDL(CopyDL):
-    "The copy task at one length after the other, with as many symbols in every batch"
+    "The copy task at growing lengths, with the same number of symbols in every batch"
     settings = (*CopyDL.settings,'shorter','passes')
     def __init__(self,
         dataset:range, # Item numbers, without gaps; an item has `length` symbols
-        length:int, # The last length, which stays
+        length:int, # The final length
         *args, # As for `CopyDL`
-        shorter:tuple=(), # Lengths before, from short to long; each must divide the next
-        passes:int=1, # Epochs at each of them
+        shorter:tuple=(), # Lengths before it, in increasing order; each must divide the next
+        passes:int=1, # Epochs at each shorter length
         **kwargs # As for `CopyDL`
     ):
         super().__init__(dataset, length, *args, **kwargs)
@@ -263,7 +263,7 @@ class GrowingCopyDL(CopyDL):
         return self.shorter[done] if done<len(self.shorter) else self.length
 
     def sequences(self, first, n):
-        "Generate as many consecutive sequences as have the symbols of `n` of the last length"
+        "Generate consecutive sequences with as many symbols as `n` sequences of the final length"
         times = self.length//self.length_now
         return super().sequences(first*times, n*times)
 
@@ -274,12 +274,12 @@ def copy_dls(
     bs:int=64, # Sequences per batch
     n_train:int=4096, # Sequences per epoch, fresh every time; the last batch may be smaller
     n_valid:int=512, # Validation sequences, always the same
-    seed:int=0, # Selects the sequences of both
+    seed:int=0, # Selects the training and validation sequences
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
     # Strings of varied length, `w 0 w 0...0`? The paper has them with length=128 and vocab_sz=11
     varied:bool=False,
-    shorter:tuple=(), # Lengths to learn before, from short to long; each must divide the next
-    passes:int=1, # Epochs at each of them
+    shorter:tuple=(), # Lengths to train on first, in increasing order; each must divide the next
+    passes:int=1, # Epochs at each shorter length
 )->DataLoaders: # Training and validation
     "Make the loaders of the copy task, or raise `ValueError` for sizes out of range"
     check_int('n_train', n_train); check_int('n_valid', n_valid)

@@ -54,7 +54,7 @@ def show_digits(
     images:Tensor, # (n, height, width), grey levels 0..16
     ncols:int=10, # Images in a row
     ax:plt.Axes=None, # Where to draw; None for a new figure
-    title:str=None, # Text above
+    title:str=None, # Title above the images
 )->plt.Axes:
     "Draw images in rows, ink dark"
     tiles = tile_images(images, ncols)
@@ -70,9 +70,9 @@ def split_digits(
     digits:Digits=None, # Images and labels; None for those of `read_digits`
     valid:float=.1, # Share of every class for validation
     test:float=.2, # Share of every class for the final test
-    seed:int=0, # Which split
+    seed:int=0, # Selects the split
 )->Split: # `train`, `valid` and `test`, each of them `Digits`
-    "Divide every class in the same way, or raise `ValueError` if a part would get none of a class"
+    "Split every class by the same shares, or raise `ValueError` if a part would lack a class"
     images,labels = digits or read_digits()
     for name,share in (('valid',valid), ('test',test)):
         if not 0<share<1:
@@ -99,8 +99,8 @@ START = LEVELS # Token before the first pixel
 def pixel_xy(
     images:Tensor, # (n, height, width), grey levels 0..16
 )->tuple: # Input and target, both (n, height*width)
-    """Turn images into the input and target of a language model, or raise `ValueError` for what is
-    no image"""
+    """Turn images into the input and target of a language model, or raise `ValueError` for a
+    tensor that holds no images"""
     if images.ndim!=3 or images.is_floating_point():
         raise ValueError(f'images have shape {tuple(images.shape)} and dtype {images.dtype}: '
                          'expected integers of shape (n, height, width)')
@@ -112,7 +112,7 @@ def pixel_xy(
 
 # %% ../../nbs/40_data/04_digits.ipynb #b2c0b851
 class PixelRows:
-    "The sequences of images as a data set"
+    "A data set of images as sequences of pixels"
     vocab_sz = LEVELS+1
     def __init__(self,
         digits:Digits, # Images and labels
@@ -123,13 +123,13 @@ class PixelRows:
 
 # %% ../../nbs/40_data/04_digits.ipynb #b1c1e659
 class PixelBatch(ShownBatch):
-    "Images, and what is predicted of them pixel by pixel"
+    "A batch of images, to be shown alone or with pixel-by-pixel predictions"
     def __init__(self,
-        pixels, # Grey levels that follow each pixel, (b, height*width)
+        pixels, # Grey levels of all pixels, (b, height*width)
     ): self.pixels = pixels
 
     def show(self,
-        max_n:int=9, # Images at most
+        max_n:int=9, # Show at most this many images
         found=None, # The same images with predictions in place of the pixels
     )->plt.Axes:
         "Draw the images, and below them the predictions"
@@ -144,13 +144,13 @@ class PixelDL(Shown, TfmdDL):
     def decode(self,
         b, # A batch
     )->PixelBatch:
-        "Its images"
+        "The images of a batch"
         return PixelBatch(to_cpu(b[-1]))
 
 # %% ../../nbs/40_data/04_digits.ipynb #ada3ea24
 def digits_dls(
     split:Split=None, # Parts of the data; None for those of `split_digits`
-    bs:int=32, # Images a batch
+    bs:int=32, # Images per batch
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
 )->DataLoaders: # Training, in a new order every epoch, and validation
     "Make loaders of pixel sequences"
@@ -163,8 +163,8 @@ def digits_dls(
 # %% ../../nbs/40_data/04_digits.ipynb #07304eca
 def pack_images(
     images:Tensor, # (n, 8, 8), grey levels 0..16
-)->list: # One string of 64 characters an image
-    "Write images as strings, a character a pixel"
+)->list: # One string of 64 characters per image
+    "Write images as strings, one character per pixel"
     return [''.join('0123456789abcdefg'[p] for p in row) for row in pixel_xy(images)[1].tolist()]
 
 def unpack_images(
@@ -181,7 +181,7 @@ def unpack_images(
 def pixel_contexts(
     images:Tensor, # (n, height, width), grey levels 0..16
 )->dict: # Name of a table -> row of the table for every pixel, (n, height*width)
-    "What the trivial models know about a pixel"
+    "What each trivial model knows about every pixel"
     x,y = pixel_xy(images)
     above = torch.cat([torch.full_like(y[:,:images.shape[2]], START), y[:,:-images.shape[2]]], 1)
     return dict(position=torch.arange(y.shape[1]).expand_as(y), previous=x,
@@ -193,7 +193,7 @@ def table_bits(
     test:Tensor, # Images to predict
     name:str, # 'position', 'previous' or 'neighbours'
 )->Tensor: # Bits of every pixel of `test`, (n, height*width)
-    "Predict pixels by counting"
+    "Predict pixels from counts in the training images"
     (c,y),(c_test,y_test) = ((pixel_contexts(o)[name].flatten(), pixel_xy(o)[1].flatten())
                              for o in (train,test))
     counts = torch.full((int(max(c.max(), c_test.max()))+1,LEVELS), .5, dtype=torch.float64)
@@ -204,7 +204,7 @@ def table_bits(
 def digit_floors(
     split:Split, # From `split_digits`
 )->dict: # Bits per pixel of the test images
-    "Compute what the trivial models achieve"
+    "Compute the bits per pixel of the trivial models"
     found = dict(uniform=math.log2(LEVELS))
     for name in ('position','previous','neighbours'):
         found[name] = table_bits(split.train.images, split.test.images, name).mean().item()

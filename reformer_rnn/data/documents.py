@@ -68,14 +68,14 @@ def text(self:Document)->str:
 
 @patch(as_prop=True)
 def n_words(self:Document)->int:
-    "Pieces of the text between white space"
+    "Number of words: pieces of the text between white space"
     return len(self.data.decode('utf-8', errors='replace').split())
 
 # %% ../../nbs/40_data/07_documents.ipynb #c44bc801
 INVALID = ('error','replace','keep','skip') # What to do with bytes that are not UTF-8
 
 def _utf8(data, name, invalid):
-    """The bytes of a text; where they are not UTF-8, what `invalid` says, or None to leave the file
+    """The bytes of a text, with invalid UTF-8 treated as `invalid` says; None to leave the file
     out"""
     check_choice('invalid', invalid, INVALID)
     try: data.decode()
@@ -84,15 +84,15 @@ def _utf8(data, name, invalid):
             raise ValueError(
                 f'{name} is not UTF-8: '
                 f'the byte at offset {e.start:,} is 0x{data[e.start]:02x} ({e.reason}). '
-                "Convert the file, or choose with `invalid` to 'replace' such bytes by U+FFFD, "
-                "to 'keep' them, or to 'skip' the file") from None
+                "Convert the file; in Python, `invalid` can 'replace' such bytes by U+FFFD, "
+                "'keep' them, or 'skip' the file") from None
         if invalid=='replace': return data.decode('utf-8', errors='replace').encode()
         if invalid=='skip': return None
     return data
 
 # %% ../../nbs/40_data/07_documents.ipynb #4fb4419c
 class Documents(Sequence):
-    "Documents of different names in a fixed order"
+    "Documents with distinct names, in a fixed order"
     def __init__(self,
         docs=(), # `Document`s
     ):
@@ -123,7 +123,7 @@ class Documents(Sequence):
 # %% ../../nbs/40_data/07_documents.ipynb #0ca7a58e
 @patch
 def frame(self:Documents)->pd.DataFrame:
-    "A table with a line for each document"
+    "A table with one row per document"
     rows = [doc.metadata | dict(name=doc.name, bytes=doc.n_bytes) for doc in self.docs]
     columns = dict.fromkeys(['name','bytes'] + [name for row in rows for name in row])
     return pd.DataFrame(rows, columns=list(columns))
@@ -152,11 +152,11 @@ def parts(self:Documents)->Split: # `train`, `valid`, `test`
 # %% ../../nbs/40_data/07_documents.ipynb #7ff74f9b
 @patch
 def split(self:Documents,
-    # Share of the documents for validation, rounded, but at least one unless it is 0
+    # Share of the documents for validation, rounded, with at least one document unless it is 0
     valid:float=.1,
     test:float=0., # Share for the final test
     seed:int=0, # Selects the documents
-)->Split: # `train`, `valid`, `test`, each in the order of the whole
+)->Split: # `train`, `valid`, `test`, each in the original order
     "Draw a split of whole documents, or raise `ValueError` if none would be left for training"
     for name,share in (('valid',valid), ('test',test)):
         if not 0<=share<1:
@@ -253,7 +253,7 @@ def _pg19_table(path):
 
 # %% ../../nbs/40_data/07_documents.ipynb #d019d2d5
 def _split_pattern(root, split):
-    "Where the texts of one part lie, or of all"
+    "The pattern for the files of one part, or of all parts"
     if split is None: return '*/*.txt'
     for name,part in _SPLITS.items():
         if part==split and (root/name).is_dir(): return f'{name}/*.txt'
@@ -263,14 +263,14 @@ def _split_pattern(root, split):
 def read_pg19(
     folder='pg19', # Folder of `train`, `validation`, `test` and `metadata.csv`
     split:str=None, # Only 'train', 'valid' or 'test'; None for all
-    # Require a line of `metadata.csv` for every book? False reads books without a table, too
+    # Require a row of `metadata.csv` for every book? False also reads books without one
     metadata:bool=True,
     invalid:str='error', # Bytes that are not UTF-8, as for `read_folder`
     empty:str='error', # Files without a byte, as for `read_folder`
-    lazy:bool=False, # Leave the texts in their files? The whole of PG-19 has 11 GB
-# Named by their numbers; `title`, `year` (None if it is no number) and `split` in the metadata
+    lazy:bool=False, # Leave the texts in their files? All of PG-19 takes 11 GB
+# Named by their numbers; the metadata has `title`, `year` (None if not a number) and `split`
 )->Documents:
-    "Read books, or raise `FileNotFoundError` or `ValueError`"
+    "Read the books of PG-19, or raise `FileNotFoundError` or `ValueError`"
     if split is not None: split = _SPLITS[check_choice('split', split, _SPLITS)]
     root = _find_folder(folder)
     path = root/'metadata.csv'
@@ -313,11 +313,11 @@ def _read_record(line, where, field, invalid):
 
 # %% ../../nbs/40_data/07_documents.ipynb #c660ed49
 def read_jsonl(
-    path, # File with one JSON object a line
+    path, # File with one JSON object per line
     field:str='text', # Which field holds the text
-    # Which field holds the name; None to call documents by the file and the number of the line
+    # Which field holds the name; None to name documents after the file and the line number
     name:str=None,
-    invalid:str='error', # Bytes that are not UTF-8, as for `read_folder`; JSON cannot keep them
+    invalid:str='error', # Bytes that are not UTF-8, as for `read_folder`, but not 'keep'
     empty:str='error', # Empty texts, as for `read_folder`
 )->Documents:
     "Make a document of every record, or raise `FileNotFoundError` or `ValueError`"
@@ -348,7 +348,7 @@ def read_latex(
     folder, # Folder of LaTeX files, with or without subfolders
     pattern:str='**/*.tex', # Which files, as for `read_folder`
     **kwargs, # Passed on to `read_folder`: `invalid`, `empty`, `lazy`
-)->Documents: # With `title` in the metadata where there is a plain one
+)->Documents: # With `title` in the metadata, where it is plain text
     "Make a document of every LaTeX file, or raise `FileNotFoundError` or `ValueError`"
     docs = read_folder(folder, pattern, **kwargs)
     for o in docs:
@@ -389,7 +389,7 @@ def read_packages(
     # Bytes that are not UTF-8: 'error', 'replace' them, 'keep' them, or 'skip' the file, and note
     # it in the metadata
     invalid:str='error',
-)->Documents: # With the number of `files` in the metadata; files without a byte do not count
+)->Documents: # With the number of `files` in the metadata; empty files do not count
     "Make a document of every package, or raise `FileNotFoundError` or `ValueError`"
     check_choice('invalid', invalid, INVALID)
     library = root is None
@@ -415,10 +415,10 @@ def read_modules(
     root=None, # Folder of source files at any depth; None for the standard library of this Python
     suffix='.py', # How the names of source files end, or a tuple of endings
     exclude=('site-packages','dist-packages'), # Folders to leave out, at any depth
-    least:int=8_000, # Bytes of the shortest file
-    most:int=120_000, # Bytes of the longest file
+    least:int=8_000, # Size of the shortest file to read, in bytes
+    most:int=120_000, # Size of the longest file to read, in bytes
     invalid:str='skip', # Bytes that are not UTF-8, as for `read_folder`
-)->Documents: # Named by their paths, with the version of `python` if it is its library
+)->Documents: # Named by their paths; the metadata has the version of `python` if it is its library
     "Make a document of every source file, or raise `FileNotFoundError` or `ValueError`"
     check_choice('invalid', invalid, INVALID)
     known = {} if root else {'python': platform.python_version()} # its library is another text
@@ -468,7 +468,7 @@ def with_own_names(
 def with_own_letters(
     doc:Document, # A text
 )->Document:
-    "The text with every ASCII letter exchanged for another one, the same everywhere in it"
+    "The text with its ASCII letters permuted, in the same way throughout the document"
     own = bytes(_LETTERS[i] for i in _own_order(doc, len(_LETTERS)))
     table = bytes.maketrans(_LETTERS+_LETTERS.upper(), own+own.upper())
     return Document(doc.name, doc.data.translate(table), doc.metadata)
@@ -480,7 +480,7 @@ disguises = dict(names=with_own_names, letters=with_own_letters) # Name -> funct
 def disguised(self:Documents,
     how:str, # One of `disguises`; empty for the texts as they are
 )->Documents:
-    "Give every document something that only it can tell"
+    "Give every document names or letters that can only be learned from the document itself"
     if not how: return self
     return Documents(map(disguises[check_choice('how', how, disguises)], self))
 
@@ -503,7 +503,7 @@ class ByteVocab:
     def decode(self,
         ids, # Byte values
     )->str:
-        "Turn tokens into text, with U+FFFD in place of what is not UTF-8"
+        "Turn tokens into text, with U+FFFD in place of invalid UTF-8"
         return decode(ids)
 
 # %% ../../nbs/40_data/07_documents.ipynb #227316f4
@@ -523,7 +523,7 @@ class BPEVocab:
     ): self.tokenizer,self.vocab_sz = tokenizer,tokenizer.get_vocab_size()
 
     def encode(self,
-        doc:Document, # A document of UTF-8
+        doc:Document, # A document in UTF-8
     )->np.ndarray: # 32-bit integers, (n,)
         "The tokens of a document"
         return np.array(self.tokenizer.encode(doc.text, add_special_tokens=False).ids,
@@ -553,7 +553,7 @@ def load(cls:BPEVocab,
 # %% ../../nbs/40_data/07_documents.ipynb #911f82ee
 def train_bpe(
     docs:Documents, # Training documents
-    vocab_sz:int=32_000, # Tokens, of which 256 are the bytes
+    vocab_sz:int=32_000, # Size of the vocabulary, including the 256 bytes
 )->BPEVocab:
     "Train a byte pair encoding, or raise `ImportError` if the package `tokenizers` is missing"
     check_int('vocab_sz', vocab_sz, minimum=256)

@@ -32,7 +32,7 @@ def mqar_batch(
     pairs:int, # Pairs of a key and a value, at most 128
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
 )->tuple: # Input and target, both (n_items, max(64, 4*pairs)); only questions are scored
-    "Write pairs, then ask for each key once, at places that a power law draws"
+    "Write pairs, then ask for each key once, at places drawn from a power law"
     check_int('n_items', n_items); check_int('pairs', pairs, 1, MQAR_SYMBOLS//4)
     length = max(64, 4*pairs)
     half = MQAR_SYMBOLS//2
@@ -48,12 +48,12 @@ def mqar_batch(
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #c1f958ee
 def draw_distinct(
-    weights:Tensor, # (n,), above 0; probabilities of the first draw, up to a factor
+    weights:Tensor, # (n,), above 0; proportional to the probabilities of the first draw
     n_items:int, # How many rows
-    k:int, # Draws in a row, at most n
+    k:int, # Draws per row, at most n
     generator:torch.Generator=None, # Source of randomness
-)->Tensor: # Integers below n, (n_items, k), no two in a row the same
-    "Draw one after the other without putting back: the largest `log(weight) + Gumbel noise`"
+)->Tensor: # Integers below n, (n_items, k), distinct within each row
+    "Draw without replacement: take the k largest of `log(weight) + Gumbel noise`"
     u = torch.rand(n_items, len(weights), generator=generator, dtype=torch.float64)
     return (weights.log()-(-u.clamp(min=1e-300).log()).log()).topk(k, 1).indices
 
@@ -63,10 +63,10 @@ BLANK,MARK = 14,15 # Symbols are 0 to 13
 
 def selective_copy_batch(
     n_items:int, # How many sequences
-    length:int, # Tokens of a sequence, the marks among them; at least 16
+    length:int, # Tokens of a sequence, including the marks; at least 16
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
 )->tuple: # Input and target, both (n_items, length); only the marks are scored
-    "Scatter symbols among blanks, and ask for them in their order"
+    "Scatter symbols among blanks, and ask for them in order"
     body = check_int('length', length, minimum=2*COPIED)-COPIED
     check_int('n_items', n_items)
     places = draw_distinct(torch.ones(body), n_items, COPIED, generator).sort(1).values
@@ -96,7 +96,7 @@ def induction_batch(
     return x,y
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #a6b23e6f
-PLACES = 5 # Of the circle
+PLACES = 5 # Places on the circle
 
 def counting_batch(
     n_items:int, # How many sequences
@@ -113,7 +113,7 @@ A5_SIZE = 60 # Elements; number 0 leaves everything in its place
 
 @lru_cache(None)
 def a5_products()->Tensor: # (60, 60)
-    "Numbers of the products of all pairs of even permutations of five things: first i, then j"
+    "Products of all pairs of even permutations of five things, by number: first i, then j"
     both = [list(p) for p in permutations(range(5)) if is_even(p)]
     number = {tuple(p): i for i,p in enumerate(both)}
     rows = [[number[tuple(p[i] for i in q)] for q in both] for p in both]
@@ -138,14 +138,14 @@ def a5_batch(
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #7a589561
 PERIOD = 12 # Notes of the melody
 NOTES = 4 # Different notes
-WRONG = .3 # Share of notes that are replaced by one of all notes
+WRONG = .3 # Share of notes that are replaced by a note drawn from all of them
 
 def period_batch(
     n_items:int, # How many sequences
-    length:int, # Tokens of a sequence, more than eight rounds, so at least 97
+    length:int, # Tokens of a sequence; more than eight repetitions of the melody, so at least 97
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
-)->tuple: # Input and target, both (n_items, length); scored from the ninth round on
-    "Play a melody with wrong notes, and ask for the right one that comes next"
+)->tuple: # Input and target, both (n_items, length); scored from the ninth repetition on
+    "Play a melody with wrong notes, and ask for the right next note"
     check_int('n_items', n_items); check_int('length', length, minimum=8*PERIOD+1)
     melody = torch.randint(NOTES, (n_items,PERIOD), generator=generator)
     right = melody[:,torch.arange(length+1)%PERIOD]
@@ -166,7 +166,7 @@ def text_batch(
     n_items:int, # How many pieces
     length:int, # Bytes of a piece
     generator:torch.Generator=None, # Source of randomness; None for PyTorch's global one
-    held_out:bool=False, # From the text of the test?
+    held_out:bool=False, # Cut them from the test text?
 )->tuple: # Input and target, both (n_items, length); every target is scored
     "Cut pieces out of a text; the target is the next byte"
     text = text_parts()[int(held_out)]
@@ -178,30 +178,30 @@ def text_batch(
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #3626d971
 @dataclass(frozen=True)
 class ExamTask:
-    "What a layer is asked to do"
+    "A task of the exam"
     name:str # Key of `exam_tasks`
-    asks:str # The ability, in one line
+    asks:str # The ability that it tests, in one line
     draw:object # `(n_items, size, generator) -> (input, target)`
     n_symbols:int # Different tokens of inputs and answers
     train:tuple # Sizes in training; each batch has one of them
-    test:tuple # Sizes of the test, growing
+    test:tuple # Sizes in the test, in increasing order
     chance:float # Share of right answers by guessing
     theory:str # Which layers can do it, and why
     source:str # Where it is defined
-    unit:str = 'tokens' # What the size counts
-    updates:int = 1000 # Most updates of a run
-    # Are the answers symbols that were read? Then the output layer is the embedding
+    unit:str = 'tokens' # Unit of the sizes
+    updates:int = 1000 # Maximum number of updates in a run
+    # Are the answers symbols that were read? Then the embedding serves as the output layer
     copies:bool = True
-    held_out:bool = False # Does `draw` know `held_out`, a text that training does not see?
+    held_out:bool = False # Does `draw` take `held_out`, for text that training does not see?
 
     @property
     def learned_at(self)->int:
-        "The largest size of training, at which the task counts as learned"
+        "The largest size in training; solving it counts as having learned the task"
         return max(self.train)
 
     @property
     def solved_at(self)->int:
-        "The largest size of the test, at which it counts as solved"
+        "The largest size in the test; the task counts as solved at it"
         return max(self.test)
 
     @property
@@ -210,9 +210,9 @@ class ExamTask:
         return tuple(dict.fromkeys((self.learned_at,self.solved_at)))
 
     def length(self,
-        size:int, # A size
+        size:int, # As in `train` and `test`
     )->int:
-        "Tokens of a sequence"
+        "Number of tokens in a sequence of this size"
         return self.draw(1, size, torch.Generator())[0].shape[1]
 
 # %% ../../nbs/40_data/11_exam_tasks.ipynb #d88b7efb
@@ -274,12 +274,12 @@ class ExamDL(RecallDL):
     "Generate a task of the exam batch by batch"
     settings = 'task','lengths','ramp','seed','fixed' # these decide about the sequences
     tasks = exam_tasks # Name -> task; a subclass may know others
-    shortest = 1 # size: what a task needs, its `draw` checks
+    shortest = 1 # size; the `draw` of a task checks what it needs
     def __init__(self,
         dataset:range, # Item numbers, without gaps
         task:str='mqar', # Key of `tasks`
-        lengths:tuple=None, # Sizes, each for some of the batches; None for those of training
-        ramp:int=0, # Passes until the last size comes in; 0 for all sizes from the beginning
+        lengths:tuple=None, # Sizes, one drawn for each batch; None for those of training
+        ramp:int=0, # Passes until the last size is included; 0 for all sizes from the beginning
         **kwargs, # `bs`, at the largest size, and `seed`, `fixed`, `epoch` of `RecallDL`
     ):
         self.task = check_choice('task', task, self.tasks)
@@ -287,13 +287,13 @@ class ExamDL(RecallDL):
         super().__init__(dataset, lengths or self.tasks[task].train, **kwargs)
 
     def size(self, generator):
-        "One of the sizes that are in"
+        "Draw one of the sizes that are included so far"
         n = len(self.lengths)
         if self.ramp: n = min(n, 1+self.epoch*n//self.ramp)
         return self.lengths[int(torch.randint(n, (), generator=generator))]
 
     def draw(self, n_items, length, generator):
-        "Sequences of the task, more of them if they are short"
+        "Draw sequences of the task, more of them if they are short"
         task = self.tasks[self.task]
         n_items = n_items*task.length(max(self.lengths))//task.length(length)
         more = dict(held_out=self.fixed) if task.held_out else {}
@@ -303,13 +303,13 @@ class ExamDL(RecallDL):
 def exam_dls(
     kind:type, # `ExamDL`, or a subclass
     name:str, # Key of its `tasks`
-    tokens:int, # Of a batch
-    epochs:int, # Of the training
-    epoch_steps:int, # Batches of an epoch
+    tokens:int, # Tokens per batch
+    epochs:int, # Epochs of training
+    epoch_steps:int, # Batches per epoch
     n_valid:int, # Held-out sequences
     **options, # `seed` and `device`
 )->Loaders:
-    "Loaders of training and validation"
+    "Make the loaders for training and validation"
     task = kind.tasks[name]
     bs = max(1, tokens//task.length(task.learned_at))
     train = kind(range(epoch_steps*bs), name, ramp=epochs//2, bs=bs, **options)

@@ -28,7 +28,7 @@ from .text import Split
 
 # %% ../../nbs/40_data/06_forecast.ipynb #4c280f33
 class Windows:
-    "All windows of a stretch of rows as a data set, standardised"
+    "A data set of all windows in a stretch of rows, standardised"
     def __init__(self,
         series:TimeSeries, # The whole series
         rows:tuple, # The stretch: first row, row after the last
@@ -37,7 +37,7 @@ class Windows:
         seq_len:int=96, # Rows of input
         horizon:int=24, # Rows to forecast
         label_len:int=None, # Observed rows that begin the decoder input; None for half of the input
-        name:str='the series', # For messages
+        name:str='the series', # Name for error messages
     ):
         check_int('seq_len', seq_len); check_int('horizon', horizon)
         if label_len is None: label_len = seq_len//2
@@ -80,7 +80,7 @@ def season(self:Windows)->int:
 
 @patch(as_prop=True)
 def season_name(self:Windows)->str:
-    "What the forecast of the last season is called"
+    "Name of the forecast that repeats the last season"
     return season_names[self.dates[1]-self.dates[0]>=pd.Timedelta(days=1)]
 
 @patch
@@ -98,7 +98,7 @@ def batch(self:Windows,
 # %% ../../nbs/40_data/06_forecast.ipynb #fab97993
 @patch
 def check_input(self:Windows,
-    x:Tensor, # What a model is to read
+    x:Tensor, # Input of a model
 ):
     "Raise `ValueError` unless `x` is (b, seq_len, c)"
     if x.ndim!=3 or x.shape[1:]!=(self.seq_len,len(self.columns)):
@@ -114,7 +114,7 @@ def forecast_windows(
     label_len:int=None, # Observed rows that begin the decoder input; None for half of the input
     sizes=None, # As in `series_borders`
     freq:str=None, # As in `time_features`
-    # What else is known of every row in advance, (n, k); it becomes k further time features
+    # Further values that are known in advance for every row, (n, k), used as k more time features
     known:Tensor=None,
 )->Split: # `train`, `valid` and `test`, each of them `Windows`
     "Divide a series, standardise it and cut it into windows, or raise `ValueError`"
@@ -131,7 +131,7 @@ def forecast_windows(
 
 # %% ../../nbs/40_data/06_forecast.ipynb #b979a89f
 class WindowBatch(ShownBatch):
-    "Windows of a series, and what is forecast"
+    "A batch of windows, to be shown alone or with forecasts"
     def __init__(self,
         past, # Observed rows, (b, seq_len, c)
         future, # Rows to forecast, (b, horizon, c)
@@ -139,11 +139,11 @@ class WindowBatch(ShownBatch):
     ): self.past,self.future,self.columns = past,future,columns
 
     def show(self,
-        max_n:int=9, # Windows at most
+        max_n:int=9, # Show at most this many windows
         found=None, # The same windows with forecasts in place of the future
         column=None, # Name of the column; None for the last
     )->plt.Figure:
-        "Draw a column of each window, by the number of the row"
+        "Draw one column of each window against the row number"
         if column is None: column = self.columns[-1]
         k = self.columns.index(check_choice('column', column, self.columns))
         n = min(max_n, len(self.past))
@@ -173,7 +173,7 @@ class ForecastDL(Shown, TfmdDL):
     def decode(self,
         b, # A batch
     )->ShownBatch:
-        "Its windows, in units of the series"
+        "The windows of a batch, in units of the series"
         x,*_,y = to_cpu(b)
         inverse = self.dataset.scaler.inverse
         return WindowBatch(inverse(x), inverse(y), self.dataset.columns)
@@ -181,9 +181,9 @@ class ForecastDL(Shown, TfmdDL):
 # %% ../../nbs/40_data/06_forecast.ipynb #3d492dfd
 def forecast_dls(
     parts:Split, # From `forecast_windows`
-    bs:int=32, # Windows a batch
-    shuffle:bool=True, # Training windows in a new order every epoch, or in the order of time?
-    # Leave out a last *training* batch that is smaller? Nothing is ever left out of the others
+    bs:int=32, # Windows per batch
+    shuffle:bool=True, # Give training windows in a new order every epoch, not in order of time?
+    # Leave out a smaller last *training* batch? Validation and test always use every window
     drop_last:bool=False,
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
 )->DataLoaders: # Training, validation and, as `dls[2]`, test
@@ -229,7 +229,7 @@ def evaluate_forecast(
 
 # %% ../../nbs/40_data/06_forecast.ipynb #29081db1
 def _baseline(windows, f):
-    "`f` as a model that refuses input of another shape"
+    "Wrap `f` as a model that refuses input of another shape"
     def predict(x, *_): windows.check_input(x); return f(x)
     return predict
 
@@ -248,10 +248,10 @@ def training_mean(
 # %% ../../nbs/40_data/06_forecast.ipynb #074e9672
 def repeat_season(
     windows:Windows, # Training windows
-    period:int=None, # Rows of a season; None for those of a day
+    period:int=None, # Rows of a season; None for `windows.season`
 ): # `predict(x, ...)`
-    """Forecast the last observed season, again and again, or raise `ValueError` if the input holds
-    none"""
+    """Forecast the last observed season, over and over, or raise `ValueError` if the input is
+    shorter than one"""
     period = check_int('period', windows.season if period is None else period)
     if period>windows.seq_len:
         raise ValueError(f'period={period}: '
@@ -265,7 +265,7 @@ def window_gram(
 # Sums over all n-length+1 windows: of products, (c, length, length), and of values, (c, length),
 # float64
 )->tuple:
-    "Sum the outer products of all windows, for every column by itself"
+    "Sum the outer products of all windows, for each column separately"
     z = values.T.double()
     L = length
     N = z.shape[1]-check_int('length', length, maximum=z.shape[1])+1
@@ -279,11 +279,11 @@ def window_gram(
 # %% ../../nbs/40_data/06_forecast.ipynb #42e05394
 def linear_weights(
     windows:Windows, # Training windows
-    per_variable:bool=False, # A map for every column, or one for all?
+    per_variable:bool=False, # Fit a map for every column, not one for all?
     # Directions of the input with a variance below this share of the largest are left out
     rtol:float=1e-10,
-)->tuple: # Weights (1 or c, seq_len, horizon) and what is added, (1 or c, horizon); float64
-    "The best linear map from the observed to the future rows of a column"
+)->tuple: # Weights (1 or c, seq_len, horizon) and bias (1 or c, horizon); float64
+    "Fit the least-squares linear map from the observed to the future rows of a column"
     G,s = window_gram(windows.values, windows.seq_len+windows.horizon)
     N = len(windows)
     L = windows.seq_len
@@ -298,7 +298,7 @@ def fit_linear(
     per_variable:bool=False, # As for `linear_weights`
     rtol:float=1e-10, # As for `linear_weights`
 ): # `predict(x, ...)`
-    "Forecast by the best linear map"
+    "Forecast with the map of `linear_weights`"
     W,bias = linear_weights(windows, per_variable, rtol)
     def forecast(x):
         columns = x.transpose(1,2).unsqueeze(2) # (b, c, 1, seq_len)
@@ -309,9 +309,9 @@ def fit_linear(
 # %% ../../nbs/40_data/06_forecast.ipynb #c36e3ba5
 def baselines(
     windows:Windows, # Training windows
-    period:int=None, # Rows of a season; None for those of a day
-)->dict: # Name -> `predict(x, ...)`; without a season if the input is shorter than one
-    "Forecasts that need no training by gradient"
+    period:int=None, # Rows of a season; None for `windows.season`
+)->dict: # Name -> `predict(x, ...)`; without `repeat_season` if the input is shorter than a season
+    "Make forecasts that need no gradient descent"
     name = windows.season_name if period is None else f'repeat {period} rows'
     period = windows.season if period is None else period
     season = {name: repeat_season(windows, period)} if period<=windows.seq_len else {}
@@ -320,7 +320,7 @@ def baselines(
 
 def forecast_floors(
     parts:Split, # From `forecast_windows`
-    period:int=None, # Rows of a season; None for those of a day
+    period:int=None, # As for `baselines`
 )->dict: # Name -> `ForecastErrors` of the test windows
     "Measure the errors of forecasts that need no training"
     return {name: evaluate_forecast(f, parts.test)
@@ -328,16 +328,16 @@ def forecast_floors(
 
 # %% ../../nbs/40_data/06_forecast.ipynb #c4fb73e1
 def date_axis(
-    ax:plt.Axes, # With dates below
-    most:int=8, # Ticks
+    ax:plt.Axes, # Axes with dates along the bottom
+    most:int=8, # Maximum number of ticks
 ):
-    "Few and short dates below a picture"
+    "Label an axis with few and short dates"
     where = AutoDateLocator(maxticks=most)
     ax.xaxis.set_major_locator(where); ax.xaxis.set_major_formatter(ConciseDateFormatter(where))
 
 # %% ../../nbs/40_data/06_forecast.ipynb #542b289a
 def show_window(
-    windows:Windows, # Where to take it from
+    windows:Windows, # Source of the window
     i:int, # Number of the window
     column=None, # Name of the column; None for the first
     forecasts:dict=None, # Name -> model or function, as for `evaluate_forecast`
@@ -366,7 +366,7 @@ def show_window(
 # %% ../../nbs/40_data/06_forecast.ipynb #73e8156e
 @torch.no_grad()
 def window_example(
-    windows:Windows, # Where to take it from
+    windows:Windows, # Source of the window
     i:int, # Number of the window
     forecasts:dict, # Name -> model or function, as for `evaluate_forecast`
     device='cpu', # Where the models are

@@ -16,11 +16,11 @@ IGNORE = -100 # Targets with this value count neither in the loss nor in a metri
 class ShownBatch:
     "A batch that can be shown"
     def show(self,
-        max_n:int=9, # Rows at most
+        max_n:int=9, # Show at most this many rows
         found=None, # The same batch with predictions in place of the targets, to be shown beside it
-        **kwargs, # What a kind of batch wants to know besides
+        **kwargs, # Further options of a kind of batch
     ):
-        "Show it; every kind of batch has its own way"
+        "Show the batch; each kind of batch does so in its own way"
         raise NotImplementedError
 
 @show_batch.dispatch
@@ -34,17 +34,17 @@ def _(x:ShownBatch, y:ShownBatch, samples, outs, ctxs=None, max_n=9, **kwargs):
 def written(
     ids, # Tokens of one row, (n,)
     asked, # Which of them count, (n,)
-    vocab=None, # What they mean; None for numbers
+    vocab=None, # Vocabulary that decodes them; None for numbers
 )->str:
-    "Write a row of tokens"
+    "Write a row of tokens as text"
     if vocab is not None: return vocab.decode(ids[asked])
     return ' '.join(str(i) if yes else '·' for i,yes in zip(ids.tolist(), asked.tolist()))
 
 # %% ../../nbs/40_data/00_loaders.ipynb #da261702
 class TokenRows(ShownBatch):
-    "Rows of tokens, and what follows each of them"
+    "A batch of rows of tokens with their targets"
     def __init__(self,
-        b, # The first part has the inputs, (b, n), the last one the targets, (b, n)
+        b, # Batch; its first part is the inputs, (b, n), its last part the targets, (b, n)
         vocab=None, # As for `written`
     ):
         self.inputs = b[0]
@@ -52,11 +52,11 @@ class TokenRows(ShownBatch):
         self.vocab = vocab
 
     def show(self,
-        max_n:int=9, # Rows at most
+        max_n:int=9, # Show at most this many rows
         found=None, # The same batch with predictions in place of the targets
-        trunc_at:int=150, # Characters of a row at most
+        trunc_at:int=150, # Cut each text after this many characters
     )->pd.DataFrame:
-        "A table with a line for each row"
+        "Show and return a table with one line for each row"
         lines = []
         for i in range(min(max_n, len(self.inputs))):
             x = self.inputs[i]
@@ -72,25 +72,25 @@ class TokenRows(ShownBatch):
 
 # %% ../../nbs/40_data/00_loaders.ipynb #7ad54d46
 class Shown:
-    "What makes the batches of a `TfmdDL` visible"
-    vocab = None # What tokens mean
-    contiguous = False # Does each row go on in the next batch?
+    "Mixin that lets a `TfmdDL` show its batches"
+    vocab = None # Vocabulary of the tokens
+    contiguous = False # Does each row continue in the next batch?
 
     def decode(self,
         b, # A batch
     )->ShownBatch:
-        "A batch as people see it"
+        "The batch in a form that can be shown"
         return TokenRows(to_cpu(b), self.vocab)
 
 # %% ../../nbs/40_data/00_loaders.ipynb #4e1a56fe
 class NoData:
-    "In place of a loader, in a learner that was exported without its data"
+    "Placeholder for a loader, in a learner that was exported without its data"
     device = None # Where its batches would go
     def __len__(self): return 0
     def to(self,
         device, # Where batches would go
     ):
-        "Note the device"
+        "Remember the device"
         self.device = device
 
     def refuse(self, *args, **kwargs):
@@ -103,9 +103,9 @@ class NoData:
 
 # %% ../../nbs/40_data/00_loaders.ipynb #ed756a20
 class Loaders(DataLoaders):
-    "`DataLoaders` that can be left behind"
+    "`DataLoaders` that can be left out when a learner is exported"
     def new_empty(self):
-        "The same without data"
+        "The same loaders without data"
         return type(self)(*(NoData() for _ in self.loaders), path=self.path, device=self.device)
 
     def test_dl(self, test_items, **kwargs):

@@ -25,10 +25,10 @@ from .series import (
 # %% ../../nbs/40_data/13_outlook.ipynb #bb0831ab
 @dataclass
 class Outlook:
-    "What a forecaster has to know of a table, besides the scale of its columns"
+    "What a forecaster has to know about a table, apart from the scale of its columns"
     horizon:int # Rows to forecast
     seq_len:int # Rows to read
-    label_len:int # Rows of them that start the decoder
+    label_len:int # How many of these rows start the decoder
     step:str # Time between rows, as `step_name` writes it: '15min', 'h', 'D', 'MS'
     freq:str # Which time features, a key of `units`
     dates:str='date' # Column of the dates
@@ -36,37 +36,37 @@ class Outlook:
     known:list=None # Columns that are known in advance; None for none
     known_mean:list=None # Their means in the training rows
     known_std:list=None # Their standard deviations
-    level:float=.8 # Share of the truth that the band is to hold
+    level:float=.8 # Share of true values that the band should contain
     # Truth minus forecast at the lower end of the band, standardised,
     # (horizon, c); None before training
     low:list=None
     high:list=None # The same at the upper end
-    coverage:float=None # Share of the truth that the band did hold, on rows that were kept apart
+    coverage:float=None # Share of true values that the band did contain, on held-out rows
     seasons:int=1 # Rows of a season
 
 # %% ../../nbs/40_data/13_outlook.ipynb #bb0831b2
 def step_name(
     step, # From `series_step`
-)->str: # Such as 'h', or '2 months' for what is not the first or last day of each
-    "The time between two rows, as pandas writes it where it can"
+)->str: # Such as 'h', or '2 months' if dates are not on the first or last day of the month
+    "Name the time between two rows, as pandas writes it where it can"
     months = getattr(step, 'months', None)
     return f'{months} months' if months else pd.tseries.frequencies.to_offset(step).freqstr
 
 def named_step(
     name:str, # From `step_name`
 ): # What `pd.date_range` understands
-    "The time between two rows"
+    "Read the time between two rows from its name"
     number,_,months = name.partition(' ')
     return pd.DateOffset(months=int(number)) if months else name
 
 # %% ../../nbs/40_data/13_outlook.ipynb #6b23e65c
 def windows_outlook(
     windows:Windows, # Training windows
-    known:Scaler=None, # Of the columns that are known in advance
+    known:Scaler=None, # Scaler of the columns that are known in advance
     freq:str=None, # Which time features the windows have; None for those that fit the step
     **options, # `dates`, `date_format` and `level` of `Outlook`
 )->Outlook: # Without a band
-    "What the windows say about their table, or `ValueError` for columns that cannot be told apart"
+    "Make the outlook of the table behind the windows, or raise `ValueError` for ambiguous columns"
     check_ends(windows.columns)
     step = series_step(windows.dates)
     if known is not None:
@@ -76,12 +76,12 @@ def windows_outlook(
                    freq or step_unit(step), seasons=windows.season, **options)
 
 # %% ../../nbs/40_data/13_outlook.ipynb #2915fa4a
-ENDS = 'low','high' # Of the band of a column, whose forecast they are written beside
+ENDS = 'low','high' # The ends of the band of a column, written beside its forecast
 
 def check_ends(
     columns, # Names of the columns to forecast
 ):
-    "Refuse columns that are called like the band of another one"
+    "Refuse columns that have the name of another column's band"
     for column in columns:
         for end in ENDS:
             if f'{column}_{end}' not in columns: continue
@@ -91,12 +91,12 @@ def check_ends(
 
 # %% ../../nbs/40_data/13_outlook.ipynb #ec3df7b3
 def check_table(
-    outlook:Outlook, # Of a model
+    outlook:Outlook, # Outlook of a model
     frame:pd.DataFrame, # A table
-    columns, # Names that it needs, besides the dates
-    name:str, # For messages
+    columns, # Names of the columns that it needs, besides the dates
+    name:str, # Name for error messages
 ):
-    "Refuse a table without the columns of the training"
+    "Refuse a table that lacks a column of the training"
     if not isinstance(frame, pd.DataFrame):
         raise ValueError(f'{name} is a {type(frame).__name__}: expected a DataFrame of pandas; '
                          '`pd.read_csv` makes one of a CSV file')
@@ -110,12 +110,12 @@ def check_table(
 
 # %% ../../nbs/40_data/13_outlook.ipynb #f9758b62
 def read_table(
-    outlook:Outlook, # Of a model
-    scaler:Scaler, # Of the same model
+    outlook:Outlook, # Outlook of a model
+    scaler:Scaler, # Scaler of the same model
     frame:pd.DataFrame, # A table
-    name:str='the table', # For messages
+    name:str='the table', # Name for error messages
 ): # `TimeSeries`, whose first columns are those of the scaler
-    "The rows of a table, or `ValueError`"
+    "Read the rows of a table, or raise `ValueError`"
     columns = [*scaler.columns,*(outlook.known or ())]
     check_table(outlook, frame, columns, name)
     series = frame_series(frame, columns, outlook.dates, outlook.date_format, name)
@@ -132,7 +132,7 @@ def read_table(
 
 # %% ../../nbs/40_data/13_outlook.ipynb #143ba0d4
 def future_dates(
-    outlook:Outlook, # Of a model
+    outlook:Outlook, # Outlook of a model
     last:pd.Timestamp, # Date of the last row
     n:int, # How many
 )->pd.DatetimeIndex:
@@ -141,11 +141,11 @@ def future_dates(
 
 # %% ../../nbs/40_data/13_outlook.ipynb #38ed64f8
 def read_future(
-    outlook:Outlook, # Of a model with columns that are known in advance, or without
+    outlook:Outlook, # Outlook of a model, with or without columns that are known in advance
     future:pd.DataFrame, # Table with the future rows of these columns; None for none
     later:pd.DatetimeIndex, # The dates to forecast
 )->Tensor: # (n, k), float64
-    "What is known of the rows to forecast, or `ValueError`"
+    "Read what is known of the rows to forecast, or raise `ValueError`"
     if not outlook.known:
         if future is None: return torch.empty(len(later), 0)
         raise ValueError('future: this model was trained without columns that are known in '
@@ -167,12 +167,12 @@ def read_future(
 
 # %% ../../nbs/40_data/13_outlook.ipynb #431e96eb
 def forecast_inputs(
-    outlook:Outlook, # Of a model
-    scaler:Scaler, # Of the same model
+    outlook:Outlook, # Outlook of a model
+    scaler:Scaler, # Scaler of the same model
     frame:pd.DataFrame, # The table, with at least `seq_len` rows
     future:pd.DataFrame=None, # Future rows of the columns that are known in advance
 )->tuple: # `(x, x_time, decoder_input, y_time)`, each with one row, and the dates to forecast
-    "What a model reads of a table, or `ValueError`"
+    "Make the inputs of a model from a table, or raise `ValueError`"
     series = read_table(outlook, scaler, frame)
     n = len(scaler.columns)
     start = outlook.seq_len-outlook.label_len
@@ -201,12 +201,12 @@ def _of_tables(model):
 # %% ../../nbs/40_data/13_outlook.ipynb #266ad31d
 @torch.no_grad()
 def forecast_rows(
-    model, # With a scaler and an outlook
+    model, # Forecaster with a scaler and an outlook
     frame:pd.DataFrame, # The table, the newest row last
     future:pd.DataFrame=None, # Future rows of the columns that are known in advance
     horizon:int=None, # Rows to forecast; None for as many as the model was trained for
 )->pd.DataFrame: # Dates, columns, and `COLUMN_low` and `COLUMN_high` of each
-    "The future of a table, or `ValueError`"
+    "Forecast the future rows of a table, or raise `ValueError`"
     outlook,scaler = _of_tables(model)
     n = outlook.horizon if horizon is None else check_int('horizon', horizon)
     if n>outlook.horizon:
@@ -230,11 +230,11 @@ def forecast_rows(
 def draw_forecast(
     frame:pd.DataFrame, # The table
     found:pd.DataFrame, # From `forecast_rows`
-    truth:pd.DataFrame=None, # What came, if that is known
+    truth:pd.DataFrame=None, # What really came, if known
     columns:list=None, # Which columns; None for the first six
-    rows:int=None, # How much of the past; None for three times the forecast
+    rows:int=None, # Past rows to draw; None for three times as many as were forecast
 )->plt.Figure:
-    "Draw past rows, forecast and band; `ValueError` for dates that cannot be read"
+    "Draw past rows, forecast and band; raise `ValueError` for dates that cannot be read"
     dates = found.columns[0]
     def when(rows, name): return read_dates(rows[dates], found.attrs.get('date_format'), name)
     ends = tuple(f'{col}_{end}' for col in found.columns for end in ENDS)
@@ -257,14 +257,14 @@ def draw_forecast(
 
 # %% ../../nbs/40_data/13_outlook.ipynb #0993feae
 def write_outlook(
-    outlook:Outlook, # Of a model
-    folder, # Where it goes
+    outlook:Outlook, # Outlook of a model
+    folder, # Folder to write it to
 ):
-    "Write an outlook down"
+    "Write an outlook to a folder"
     write_json(folder/'outlook.json', asdict(outlook))
 
 def read_outlook(
-    folder, # With an outlook
+    folder, # Folder with an outlook
 )->Outlook:
     "Read what `write_outlook` has written, or raise `ValueError`"
     path = folder/'outlook.json'

@@ -31,9 +31,9 @@ Plan = namedtuple('Plan', 'n_steps rows')
 def reading_plan(
     n_steps:list, # How many steps each document takes
     bs:int, # Rows
-    order:list=None, # In which the documents are taken up; None for 0, 1, 2, ...
+    order:list=None, # Order in which the documents are read; None for 0, 1, 2, ...
 )->Plan:
-    "Give the next document to the row that is free first, and to the first of several such rows"
+    "Assign each document to the row that is free first; of several such rows, to the first"
     rows = [[] for _ in range(bs)]
     free = [(0,i) for i in range(bs)]
     for k in range(len(n_steps)) if order is None else order:
@@ -44,12 +44,12 @@ def reading_plan(
 
 # %% ../../nbs/40_data/08_reading.ipynb #9887da1c
 def check_readable(
-    dataset, # What is to be read
+    dataset, # Documents to read
     bs:int, # Rows
     num_workers:int, # Processes besides this one
-    drop_last:bool, # Leave out the end?
+    drop_last:bool, # Leave out the last batch if it is not full?
 ):
-    "Refuse what cannot be read in rows, with `ValueError`"
+    "Raise `ValueError` for what cannot be read in rows"
     if not isinstance(dataset, Documents):
         raise ValueError(f'expected Documents, not {type(dataset).__name__}: use '
                          'Documents([Document(name, text), ...])')
@@ -61,10 +61,10 @@ def check_readable(
                          'nothing to read; use fewer rows or more documents')
 
 def check_lengths(
-    dataset:Documents, # What is to be read
+    dataset:Documents, # Documents to read
     lens:list, # Tokens of every document
 ):
-    "Refuse a document of which nothing can be predicted, with `ValueError`"
+    "Raise `ValueError` for a document that is too short to predict anything"
     for doc,n in zip(dataset, lens):
         if n<2:
             raise ValueError(f'{doc.name} has {n} token: expected at least 2, one to read and '
@@ -76,15 +76,15 @@ class DocumentDL(Shown, TfmdDL):
     contiguous = True
     def __init__(self,
         dataset:Documents, # At least as many as there are rows
-        seq_len:int=512, # Tokens per row reads at a step, N
+        seq_len:int=512, # Tokens that each row reads in a step, N
         bs:int=4, # Rows
         # What `as_vocab` takes: a vocabulary, a tokenizer, or None for bytes
         vocab=None,
-        shuffle:bool=False, # Another order of the documents in every epoch?
+        shuffle:bool=False, # Read the documents in a new order every epoch?
         seed:int=0, # Selects these orders
-        epoch:int=0, # Passes already made
-        resets:bool=True, # Batches with flags for models that carry a state?
-        num_workers:int=0, # None but 0: a position in the data has to be known exactly
+        epoch:int=0, # Passes already completed
+        resets:bool=True, # Add flags to batches that tell where a document begins?
+        num_workers:int=0, # Must be 0, because the position in the data has to be known exactly
         **kwargs
     ):
         check_readable(dataset, bs, num_workers, kwargs.get('drop_last'))
@@ -114,7 +114,7 @@ def vocab_sz(self:DocumentDL)->int:
 
 @patch(as_prop=True)
 def plan(self:DocumentDL)->Plan:
-    "Who reads what in the current epoch"
+    "Which row reads which document in the current epoch"
     key = (self.seed,self.epoch if self.shuffle else None)
     if self._plan is None or self._plan[0]!=key:
         order = random_order(len(self.lens), *key) if self.shuffle else None
@@ -129,7 +129,7 @@ def position(self:DocumentDL,
     step:int, # Step of the epoch
 # (number of the document, offset of the first token), or None if the row has run out of documents
 ):
-    "Where a row stands at a step of the current epoch"
+    "What a row reads at a step of the current epoch"
     first,k = self.plan.rows[row][bisect_right(self.plan.rows[row], (step,len(self.lens)))-1]
     offset = (step-first)*self.seq_len
     return (k,offset) if offset<self.lens[k]-1 else None
@@ -162,12 +162,12 @@ def get_idxs(self:DocumentDL):
 
 @patch
 def sample(self:DocumentDL):
-    "The same, one by one"
+    "An iterator over the steps of this pass"
     return iter(self.get_idxs())
 
 @patch
 def before_iter(self:DocumentDL):
-    "Begin a pass, where `load_state_dict` says or else at the beginning"
+    "Begin a pass, at the beginning or where `load_state_dict` has set it"
     super(DocumentDL, self).before_iter()
     self.step = self.start
 
@@ -203,7 +203,7 @@ def new(self:DocumentDL, dataset=None, cls=None, **kwargs):
 # %% ../../nbs/40_data/08_reading.ipynb #ff99390a
 @patch(as_prop=True)
 def n_targets(self:DocumentDL)->int:
-    "Tokens that are predicted once an epoch: all but the first of each document"
+    "Number of tokens predicted in an epoch: all but the first of each document"
     return sum(self.lens)-len(self.lens)
 
 @patch(as_prop=True)
@@ -241,7 +241,7 @@ def fingerprint(self:DocumentDL)->str:
 
 @patch
 def state_dict(self:DocumentDL)->dict: # Can be written as JSON
-    "Where the loader stands after the last batch that it gave"
+    "The position of the loader after the last batch that it gave"
     return dict(epoch=self.epoch, step=self.step, seed=self.seed, shuffle=bool(self.shuffle),
                 bs=self.bs, seq_len=self.seq_len,
                 documents=self.fingerprint(), rows=self._rows(self.step))
@@ -284,7 +284,7 @@ def check_apart(
     train:Documents, # Training documents
     valid:Documents, # Validation documents
 ):
-    "Refuse a text that is in both, under whatever names; only texts of one length are read"
+    "Refuse a text that is in both, under whatever names; only texts of equal length are compared"
     def digest(doc): return hashlib.sha256(doc.data).digest()
     lengths = {doc.n_bytes for doc in valid}
     known = {digest(doc): doc.name for doc in train if doc.n_bytes in lengths}
@@ -298,12 +298,12 @@ def documents_dls(
     train:Documents, # Training documents
     valid:Documents, # Validation documents
     bs:int=4, # Rows of a training batch
-    seq_len:int=512, # Tokens per row reads at a step
+    seq_len:int=512, # Tokens that each row reads in a step
     val_bs:int=None, # Rows of a validation batch, no more than there are documents; None for `bs`
     vocab=None, # As for `DocumentDL`; None for bytes
     seed:int=0, # Selects the orders of the training documents
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
-    resets:bool=True, # Batches with flags for models that carry a state?
+    resets:bool=True, # Add flags to batches that tell where a document begins?
 )->DataLoaders: # Training and validation `DocumentDL`
     "Make loaders of whole documents, or raise `ValueError` if there are too few, or one is in both"
     args = dict(seq_len=seq_len, vocab=as_vocab(vocab), resets=resets)
@@ -314,11 +314,11 @@ def documents_dls(
 
 # %% ../../nbs/40_data/08_reading.ipynb #5b7960df
 class Portions(GetAttr):
-    "Epochs of a fixed number of steps, each of which goes on reading where the last one ended"
+    "Epochs of a fixed number of steps, each of which continues reading where the last one ended"
     _default = 'dl'
     epochs_go_on = True
     def __init__(self,
-        dl:DocumentDL, # Read over and over
+        dl:DocumentDL, # Loader that is read over and over
         n_steps:int, # Batches of an epoch
     ):
         self.dl = dl
@@ -344,14 +344,14 @@ class Portions(GetAttr):
 # %% ../../nbs/40_data/08_reading.ipynb #0ff55c10
 @patch
 def state_dict(self:Portions)->dict: # Can be written as JSON
-    "Where the reading stands, also in the middle of an epoch"
+    "The position of the reading, also in the middle of an epoch"
     return dict(done=self.done, reading=self.dl.state_dict())
 
 @patch
 def load_state_dict(self:Portions,
     state:dict, # From `state_dict`
 ):
-    "Go on with the very next batch, or raise `ValueError` if the state belongs to other documents"
+    "Continue with the very next batch, or raise `ValueError` for a state of other documents"
     self.dl.load_state_dict(state['reading'])
     self.done = check_int('done', state['done'], 0, self.n_steps)
     self.reading = iter(())

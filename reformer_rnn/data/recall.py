@@ -39,7 +39,7 @@ def recall_batch(
 # %% ../../nbs/40_data/09_recall.ipynb #aa8f8eff
 PAIR_KEYS = 32 # Different keys, so also the most pairs
 PAIR_WRITES = PAIR_KEYS*RECALL_VALUES # Different writes, the first symbols
-PAIR_QUESTIONS = PAIR_WRITES+RECALL_NOISE # Behind writes and noise, the first question
+PAIR_QUESTIONS = PAIR_WRITES+RECALL_NOISE # The first question, after writes and noise
 PAIR_SYMBOLS = PAIR_QUESTIONS+PAIR_KEYS # Writes, noise and questions
 
 def pairs_batch(
@@ -64,16 +64,16 @@ def pairs_batch(
 
 # %% ../../nbs/40_data/09_recall.ipynb #e2b883f7
 class RecallDL(GeneratedDL):
-    "Generate the recall task batch by batch, in every epoch at the next length"
+    "Generate the recall task batch by batch, moving to the next length in every epoch"
     settings = 'lengths','seed','fixed' # these decide about the sequences
     shortest = 4 # length: key, value, noise, question
     def __init__(self,
         dataset:range, # Item numbers, without gaps
-        lengths:tuple=(64,), # Tokens of a sequence, epoch by epoch; the last one stays
+        lengths:tuple=(64,), # Tokens of a sequence in each epoch; the last length is then kept
         bs:int=32, # Sequences per batch
-        seed:int=0, # Other seeds give other sequences
+        seed:int=0, # Different seeds give different sequences
         fixed:bool=False, # The same sequences at every pass (validation), or fresh ones (training)?
-        epoch:int=0, # Passes already made
+        epoch:int=0, # Passes already completed
         num_workers:int=0, # Worker processes; generating is faster than sending, so none
         **kwargs
     ):
@@ -90,7 +90,7 @@ def batch(self:RecallDL,
     first:int, # Number of the first sequence
     n:int, # How many
 )->tuple: # Input and target
-    "Sequences of the current epoch"
+    "Generate sequences of the current epoch"
     stream = 0 if self.fixed else self.epoch+1
     words = np.random.SeedSequence((self.seed,stream,first)).generate_state(1)
     generator = torch.Generator().manual_seed(int(words[0])) # which uses 32 bits only
@@ -98,7 +98,7 @@ def batch(self:RecallDL,
 
 @patch
 def size(self:RecallDL,
-    generator:torch.Generator, # Source of randomness, for a subclass that draws it
+    generator:torch.Generator, # Source of randomness, for a subclass that draws the length
 )->int:
     "Length of the sequences of a batch"
     return self.lengths[min(self.epoch, len(self.lengths)-1)]
@@ -106,12 +106,12 @@ def size(self:RecallDL,
 # %% ../../nbs/40_data/09_recall.ipynb #b2272462
 def generated_dls(
     kind:type, # `RecallDL`, or a subclass
-    lengths:tuple, # Tokens of a sequence, epoch by epoch; validation has the last
+    lengths:tuple, # Tokens of a sequence in each epoch; validation uses the last length
     n_train:int, # Sequences per epoch, fresh every time
     n_valid:int, # Validation sequences, always the same
-    **options, # Of the loader: `bs`, `seed`, `device`, ...
+    **options, # Options of the loader: `bs`, `seed`, `device`, ...
 )->Loaders:
-    "Loaders of training and validation"
+    "Make the loaders for training and validation"
     return Loaders(kind(range(n_train), lengths, **options),
                    kind(range(n_valid), lengths[-1:], fixed=True, **options))
 
@@ -121,5 +121,5 @@ def draw(self:RecallDL,
     length:int, # Tokens of each
     generator:torch.Generator, # Source of randomness
 )->tuple: # Input and target
-    "Sequences of the task; a subclass draws those of another one"
+    "Draw sequences of the task; subclasses override this for their own task"
     return recall_batch(n_items, length, generator)

@@ -30,11 +30,11 @@ TimeSeries = namedtuple('TimeSeries', 'name dates columns values')
 
 # %% ../../nbs/40_data/05_series.ipynb #a24e6c26
 def series_step(
-    dates:pd.DatetimeIndex, # One a row, (n,)
+    dates:pd.DatetimeIndex, # One date per row, (n,)
     name:str='the series', # For the message
 ): # Time between two rows: a `Timedelta`, or an offset of pandas for months, quarters and years
-    """Return the step of evenly spaced dates, or raise `ValueError` that names the first row which
-    breaks it"""
+    """Return the step of evenly spaced dates, or raise a `ValueError` that names the first row
+    that breaks it"""
     if len(dates)<2:
         raise ValueError(f'{name} has {len(dates)} rows: '
                          'expected at least 2, to know the time between rows')
@@ -52,7 +52,7 @@ def series_step(
 
 # %% ../../nbs/40_data/05_series.ipynb #4fe71dca
 def usual_step(
-    dates:pd.DatetimeIndex, # Of the rows that are there, at least two
+    dates:pd.DatetimeIndex, # Dates of the existing rows, at least two
 ): # A `Timedelta`, or an offset of pandas for months, quarters and years
     "The most frequent time between two rows"
     steps = dates[1:]-dates[:-1]
@@ -94,23 +94,23 @@ def _expected(dates, step):
     return pd.date_range(dates.min(), dates.max(), freq=step)
 
 def _between(dates, step):
-    "The rows that stand between those that are expected"
+    "The dates that lie between the expected ones"
     return dates.difference(_expected(dates, step))
 
 def missing_dates(
-    dates:pd.DatetimeIndex, # Of the rows that are there, (n,)
+    dates:pd.DatetimeIndex, # Dates of the existing rows, (n,)
     step, # Time between two rows, from `usual_step`
-)->pd.DatetimeIndex: # Dates at which a row is expected, and none stands
-    "Name the rows that a table lacks"
+)->pd.DatetimeIndex: # Dates at which a row is expected, but missing
+    "List the dates that a table lacks"
     return _expected(dates, step).difference(dates)
 
 # %% ../../nbs/40_data/05_series.ipynb #08a0847e
 def read_dates(
-    column:pd.Series, # Of a table
-    date_format:str, # How they are written; None to recognise it
-    name:str, # For messages
+    column:pd.Series, # Column of a table
+    date_format:str, # How the dates are written, as in `strftime`; None to recognise it
+    name:str, # Name for error messages
 )->pd.DatetimeIndex:
-    "The dates of a column, or `ValueError` that names the first row without one"
+    "Read the dates of a column, or raise a `ValueError` that names the first row without one"
     if date_format is None and pd.api.types.is_numeric_dtype(column):
         raise ValueError(f'{name}: the dates are numbers, of which the first is {column.iloc[0]}; '
                          'give `date_format`, like "%Y%m%d%H"')
@@ -135,13 +135,13 @@ def read_dates(
 
 # %% ../../nbs/40_data/05_series.ipynb #1cd7ea01
 def _numbers(column):
-    "The values of a column, and NaN for what is no number, such as a date"
+    "The values of a column, with NaN for what is not a number, such as a date"
     if pd.api.types.is_bool_dtype(column): return column.astype(float)
     return pd.to_numeric(column.astype(str) if column.dtype.kind in 'Mm' else column,
                          errors='coerce')
 
 def _read_numbers(frame, name):
-    "The values of a table, (n, c), or `ValueError` that names the first one which is no number"
+    "The values of a table, (n, c), or a `ValueError` that names the first one that is not a number"
     numbers = frame.apply(_numbers)
     values = np.stack([numbers[o].to_numpy(np.float64, na_value=np.nan) for o in numbers], 1)
     wrong = ~np.isfinite(values)
@@ -154,16 +154,16 @@ def _read_numbers(frame, name):
 
 # %% ../../nbs/40_data/05_series.ipynb #b55005c9
 def frame_series(
-    frame:pd.DataFrame, # A table, a row for each point in time
+    frame:pd.DataFrame, # A table with one row for each point in time
     # Columns to take: a list, or one name for a univariate series; None for all but the dates
     columns=None,
     dates:str='date', # The column of dates
     # How they are written, as in `strftime`; None to recognise it from the first row
     date_format:str=None,
-    name:str='the series', # For messages
+    name:str='the series', # Name for error messages
     even:bool=True, # Must the rows be evenly spaced?
 )->TimeSeries:
-    "Make a series from a table, or raise `ValueError` that names a row or column"
+    "Make a series from a table, or raise a `ValueError` that names the row or column at fault"
     if dates not in frame:
         raise ValueError(f'{name} has no column {dates!r} for the dates; its columns are: '
                          f'{", ".join(map(repr, frame.columns))}')
@@ -180,12 +180,12 @@ def frame_series(
 
 # %% ../../nbs/40_data/05_series.ipynb #745c8df6
 def fill_rows(
-    frame:pd.DataFrame, # A table, a row for each point in time
+    frame:pd.DataFrame, # A table with one row for each point in time
     dates:str='date', # The column of dates
     date_format:str=None, # How they are written; None to recognise it
 )->pd.DataFrame: # Sorted and without gaps
-    """Put in what is missing between rows, and print how much that is; `ValueError` for bad dates
-    and for columns without numbers"""
+    """Fill in missing rows and values, and print how many; raise `ValueError` for bad dates and for
+    columns without numbers"""
     if dates not in frame:
         raise ValueError(f'no column {dates!r} for the dates; the columns are: '
                          f'{", ".join(map(repr, frame.columns))}')
@@ -221,7 +221,7 @@ def _check_numbers(frame):
 
 # %% ../../nbs/40_data/05_series.ipynb #3ac2efd9
 def check_series(
-    series:TimeSeries, # Made by hand, or by whatever else
+    series:TimeSeries, # A series from any source
 )->TimeSeries: # The same
     """Raise `ValueError` unless dates, columns and values fit together, dates are evenly spaced and
     values finite"""
@@ -239,14 +239,14 @@ def check_series(
     return series
 
 # %% ../../nbs/40_data/05_series.ipynb #036acfb8
-# Where it may lie; checksum, with line feeds as line ends; rows or shares for training, validation
-# and test
+# Possible paths; checksum, computed with line feeds as line ends; rows or shares for training,
+# validation and test
 SeriesFile = namedtuple('SeriesFile', 'paths sha256 sizes')
 _MONTH = 30*24 # Rows of a month of 30 days, as the borders of ETT count them
 SHARES = (.7,.1,.2) # How any other series is divided
 
 def _ett(name, an_hour, sha256):
-    "A file of ETT with so many rows an hour: 12, 4 and 4 months of it are used"
+    "A file of ETT with this many rows per hour: 12, 4 and 4 months of it are used"
     sizes = tuple(months*an_hour*_MONTH for months in (12,4,4))
     return SeriesFile((f'ETT-small/{name}.csv',f'{name}.csv'), sha256, sizes)
 
@@ -262,7 +262,7 @@ SERIES['Weather'] = SeriesFile(('WTH.csv','weather/WTH.csv'),
 def find_series(
     name:str, # A key of `SERIES`
 )->Path:
-    "Look for the file of a named data set, or raise `FileNotFoundError`"
+    "Find the file of a named data set, or raise `FileNotFoundError`"
     paths = SERIES[check_choice('name', name, SERIES)].paths
     for path in paths:
         try: return find_file(path)
@@ -279,9 +279,9 @@ def _no_table(path, e):
 
 def read_frame(
     path, # A CSV file with a header
-)->pd.DataFrame: # Names of columns without the spaces around them
-    """The table of a CSV file; `ValueError` if a column has no name or that of another, or a row is
-    longer than the header"""
+)->pd.DataFrame: # Column names are stripped of spaces
+    """Read the table of a CSV file, or raise `ValueError` if column names are missing or repeated,
+    or a row is longer than the header"""
     options = dict(header=None, nrows=1, dtype=str, keep_default_na=False)
     try: header = pd.read_csv(path, **options).iloc[0].str.strip()
     except (ValueError,OSError,OverflowError) as e: raise _no_table(path, e) from None
@@ -329,7 +329,7 @@ def _normal(n, seed, stream):
 # %% ../../nbs/40_data/05_series.ipynb #afe38e87
 def synthetic_series(
     n:int=2880, # Rows; the default is 120 days of hours
-    seed:int=0, # Other seeds give other noise
+    seed:int=0, # Different seeds give different noise
     minutes:int=60, # Minutes between rows
     start:str='2021-01-01', # Date of the first row
 )->TimeSeries: # Columns 'load', 'flow' and 'heat'
@@ -353,7 +353,7 @@ def synthetic_series(
 def step_unit(
     step, # From `series_step`
 )->str: # 'minute', 'hour', 'day' or 'month'
-    "Which time features fit a step, or `ValueError`"
+    "Name the kind of time features that fit a step, or raise `ValueError`"
     if not isinstance(step, pd.Timedelta): return 'month'
     minutes = step/pd.Timedelta(minutes=1)
     day = 24*60
@@ -366,7 +366,7 @@ def step_unit(
 
 
 # %% ../../nbs/40_data/05_series.ipynb #b56ec1c9
-time_parts = dict( # Feature -> what it is of dates, from 0 to 1
+time_parts = dict( # Feature -> its value for dates, from 0 to 1
     minute=lambda o: o.minute/59, hour=lambda o: o.hour/23, weekday=lambda o: o.day_of_week/6,
     day=lambda o: (o.day-1)/30, yearday=lambda o: (o.day_of_year-1)/365,
     month=lambda o: (o.month-1)/11)
@@ -376,7 +376,7 @@ units = dict( # Unit of the step -> its features
 
 def time_features(
     dates:pd.DatetimeIndex, # (n,), evenly spaced
-    freq:str=None, # A key of `units`; None for what fits the step
+    freq:str=None, # Kind of features, a key of `units`; None for the kind that fits the step
 )->Tensor: # (n, t), with t features: 5 for minutes, 4 for hours, 3 for days, 1 for months
     "Write dates as numbers between -1/2 and 1/2"
     unit = step_unit(series_step(dates))
@@ -386,7 +386,7 @@ def time_features(
 def season_rows(
     dates:pd.DatetimeIndex, # (n,), evenly spaced
 )->int:
-    "Rows of a day, for steps of days those of a week, and for longer steps those of a year"
+    "Number of rows in a day; for steps of days, in a week; for longer steps, in a year"
     step = (dates[-1]-dates[0])/(len(dates)-1)
     day = pd.Timedelta(days=1)
     season = day if step<day else 7*day if step<7*day else 365.25*day
@@ -399,7 +399,7 @@ def series_borders(
     # Training, validation and test: three numbers of rows, or three shares with sum 1; None for the
     # standard of a named series, or `SHARES`
     sizes=None,
-)->Split: # Of pairs (first row, row after the last)
+)->Split: # For each part a pair (first row, row after the last)
     "Divide the rows of a series, or raise `ValueError`"
     n = len(series.dates)
     given = (SERIES[series.name].sizes if sizes is None and series.name in SERIES else sizes
@@ -421,7 +421,7 @@ def series_borders(
 
 # %% ../../nbs/40_data/05_series.ipynb #b055dbc2
 class Scaler:
-    "Standardise columns by the mean and standard deviation of the rows it was made from"
+    "Standardise columns by the mean and standard deviation of the training rows"
     def __init__(self,
         values:Tensor, # Training rows, (n, c)
         columns:tuple, # Their names, c of them
@@ -448,7 +448,7 @@ class Scaler:
 # %% ../../nbs/40_data/05_series.ipynb #86cd89d5
 @patch
 def _check(self:Scaler, values):
-    "Refuse what has other columns"
+    "Refuse values with another number of columns"
     if values.shape[-1]!=len(self.columns):
         raise ValueError(f'values have shape {tuple(values.shape)}: expected {len(self.columns)} '
                          f'columns at the end: {", ".join(map(str, self.columns))}')
@@ -473,15 +473,15 @@ def inverse(self:Scaler,
 
 # %% ../../nbs/40_data/05_series.ipynb #13190559
 def write_scaler(
-    scaler:Scaler, # Of a model
-    folder, # Where it goes
+    scaler:Scaler, # Scaler of a model
+    folder, # Folder to write it to
 ):
-    "Write down columns, means and standard deviations"
+    "Write columns, means and standard deviations to a folder"
     values = dict(mean=scaler.mean.tolist(), std=scaler.std.tolist())
     write_json(folder/'scaler.json', dict(columns=list(scaler.columns)) | values)
 
 def read_scaler(
-    folder, # With a scaler
+    folder, # Folder with a scaler
 )->Scaler:
     "Read what `write_scaler` has written, or raise `ValueError`"
     path = folder/'scaler.json'

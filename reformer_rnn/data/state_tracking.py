@@ -31,7 +31,7 @@ def parity_batch(
 CUPS = torch.tensor(list(permutations(range(3)))) # Where each of three cups comes from
 
 def products()->Tensor: # (6, 6)
-    "Numbers of the products of all pairs of permutations"
+    "Products of all pairs of permutations, by number"
     both = CUPS[:,None].expand(6, 6, 3).gather(-1, CUPS[None].expand(6, 6, 3))
     return (both.unsqueeze(2)==CUPS).all(-1).int().argmax(-1)
 
@@ -39,7 +39,7 @@ PRODUCTS = products()
 
 def running_products(
     x:Tensor, # Numbers of elements of a group, (b, n)
-    table:Tensor, # Numbers of the products of all pairs, first row, then column
+    table:Tensor, # Numbers of the products of all pairs: first the row's element, then the column's
 )->Tensor: # (b, n)
     "The product of each sequence so far; element 0 changes nothing"
     at = torch.zeros_like(x[:,0])
@@ -82,9 +82,9 @@ def reassigned_batch(
 
 def last_writes(
     keys:Tensor, # Keys that are written, (b, n)
-    asked:Tensor, # Keys that are asked, (b, m)
+    asked:Tensor, # Keys that are asked for, (b, m)
 )->Tensor: # Positions, (b, m)
-    "Where each key was written last"
+    "Find where each key was written last"
     places = torch.arange(keys.shape[1])
     return torch.where(keys.unsqueeze(1)==asked.unsqueeze(2), places, -1).amax(-1)
 

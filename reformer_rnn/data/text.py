@@ -26,7 +26,7 @@ from .loaders import Loaders,Shown
 # %% ../../nbs/40_data/02_text.ipynb #2b1f6d87
 SAMPLE = files('reformer_rnn')/'samples'/'enwik8_100k' # The first 100,000 bytes of enwik8
 
-# Where its archive lies; size and checksum of the file in it
+# URL of its archive; size and checksum of the file in it
 Corpus = namedtuple('Corpus', 'url n_bytes md5')
 CORPORA = {'enwik8': Corpus('http://mattmahoney.net/dc/enwik8.zip', 100_000_000, 'a1fa5ffddb56f4953e226637dabbb36a'),
            'text8': Corpus('http://mattmahoney.net/dc/text8.zip', 100_000_000, '3bea1919949baf155f99411df5fada7e')}
@@ -118,7 +118,7 @@ def _byte_values(ids):
 def decode(
     ids, # Byte values: a tensor or a list
 )->str:
-    "Turn byte values into text, with U+FFFD in place of what is not UTF-8"
+    "Turn byte values into text, with U+FFFD in place of invalid UTF-8"
     return _byte_values(ids).tobytes().decode('utf-8', errors='replace')
 
 # %% ../../nbs/40_data/02_text.ipynb #c663c29c
@@ -199,12 +199,12 @@ class ByteDL(Shown, LMDataLoader):
 
     @property
     def n_targets(self)->int:
-        "Bytes that are predicted once an epoch"
+        "Number of bytes predicted in an epoch"
         return self.bs*self.bl
 
     @property
     def n_left_out(self)->int:
-        "Bytes at the end of the text that are never predicted; fewer than `bs`"
+        "Number of bytes at the end of the text that are never predicted; fewer than `bs`"
         return sum(self.lens) - 1 - self.n_targets
 
 # %% ../../nbs/40_data/02_text.ipynb #9641bdc1
@@ -212,7 +212,7 @@ def text_dls(
     train:Tensor, # Training text, (n,), bytes
     valid:Tensor, # Validation text, (m,)
     bs:int=32, # Rows of a training batch
-    seq_len:int=256, # Bytes a row
+    seq_len:int=256, # Bytes in each row of a batch
     val_bs:int=None, # Rows of a validation batch, fewer for a short text; None for `bs`
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
     # Number of different symbols: 256 for bytes, 27 for what `encode_text8` returns

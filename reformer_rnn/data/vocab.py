@@ -45,18 +45,18 @@ class LetterVocab:
 
 # %% ../../nbs/40_data/12_vocab.ipynb #cece4578
 def word_cutter(
-    name:str, # 'spacy', the default of fastai, or 'split'
-    option:str, # The language for 'spacy', and for 'split' what stands between words
+    name:str, # 'spacy', fastai's default, or 'split'
+    option:str, # For 'spacy' the language, for 'split' the separator of words
 ):
-    "What cuts texts into words, or `ValueError`"
+    "Make the tokenizer that cuts texts into words, or raise `ValueError`"
     from fastai.text.core import BaseTokenizer,SpacyTokenizer
     kinds = dict(spacy=SpacyTokenizer, split=BaseTokenizer)
     return kinds[check_choice('cutter', name, kinds)](option)
 
 def word_rules(
-    names, # Of the functions that fastai applies to a text before it is cut
+    names, # Names of the functions that fastai applies to a text before it is cut
 )->list: # The functions
-    "Rules of fastai by name, or `ValueError`"
+    "Look up fastai's rules by name, or raise `ValueError`"
     from fastai.text.core import defaults
     known = {o.__name__: o for o in defaults.text_proc_rules}
     return [known[check_choice('rule', name, known)] for name in names]
@@ -92,14 +92,14 @@ class WordVocab:
     def decode(self,
         ids, # Numbers of words
     )->str:
-        "Words with spaces between them"
+        "Turn tokens into words with spaces between them"
         return ' '.join(self.description['words'][int(i)] for i in ids)
 
 # %% ../../nbs/40_data/12_vocab.ipynb #d8f79e1a
 def word_vocab(
     dls, # fastai `TextDataLoaders` for classes
 )->WordVocab:
-    "The words of loaders and how they cut texts, or `ValueError` where this cannot be kept"
+    "Take the words of loaders and how they cut texts, or raise `ValueError` if it cannot be saved"
     from fastai.text.core import BaseTokenizer,SpacyTokenizer,Tokenizer
     tokenizer = next((o for o in dls.train_ds.tls[0].tfms if isinstance(o, Tokenizer)), None)
     tok = getattr(tokenizer, 'tok', None)
@@ -129,7 +129,7 @@ def as_vocab(
     # A vocabulary; a tokenizer of the packages tokenizers or transformers; or None for bytes
     given,
 ): # With `vocab_sz`, `encode` and `decode`
-    "What reads texts, or `ValueError`"
+    "Make a vocabulary from what is given, or raise `ValueError`"
     if given is None: return ByteVocab()
     if hasattr(given, 'vocab_sz') and hasattr(given, 'encode'): return given
     inner = getattr(given, 'backend_tokenizer', given) # of a tokenizer of transformers
@@ -145,7 +145,7 @@ def as_vocab(
 # %% ../../nbs/40_data/12_vocab.ipynb #61866599
 def check_vocab(
     vocab, # A vocabulary
-    vocab_sz:int, # Tokens of a model
+    vocab_sz:int, # Number of tokens that a model knows
 ):
     "Refuse a vocabulary with tokens that the model does not know"
     if vocab.vocab_sz>vocab_sz:
@@ -154,7 +154,7 @@ def check_vocab(
                          'the vocabulary that it was trained with')
 
 def _unknown(vocab, ids):
-    "Does a tokenizer say of some of the text that it has no token for it?"
+    "Does the tokenizer have no token for a part of the text?"
     tokenizer = getattr(vocab, 'tokenizer', None)
     unknown = getattr(getattr(tokenizer, 'model', None), 'unk_token', None)
     return unknown is not None and tokenizer.token_to_id(unknown) in ids
@@ -164,7 +164,7 @@ def text_ids(
     text:str, # At least one character
     vocab=None, # As for `as_vocab`
 )->Tensor: # (1, n), integers
-    "The tokens of a text, as a model reads them, or `ValueError`"
+    "Encode a text as a model reads it, or raise `ValueError`"
     vocab = as_vocab(vocab)
     if not text: raise ValueError('the text is empty: give at least one character')
     ids = vocab.encode(Document('the text', text)).astype(np.int64)
@@ -176,13 +176,13 @@ def text_ids(
 # %% ../../nbs/40_data/12_vocab.ipynb #644b5e10
 @patch(as_prop=True)
 def vocab(self:ByteDL): # None where nothing is known about the symbols
-    "What its symbols mean"
+    "The vocabulary of its symbols"
     return {256: ByteVocab(), LetterVocab.vocab_sz: LetterVocab()}.get(self.vocab_sz)
 
 def vocab_of(
     dls, # fastai `DataLoaders`
 ): # A vocabulary, or None for data that is no text
-    "What the tokens of the data mean"
+    "Find the vocabulary of the data"
     found = getattr(getattr(dls, 'train', None), 'vocab', None)
     return found if hasattr(found, 'encode') else None
 
@@ -194,7 +194,7 @@ def same_vocab(a, b)->bool:
 
 # %% ../../nbs/40_data/12_vocab.ipynb #67ae8187
 def check_own_tokens(model, vocab):
-    "Refuse to teach a pre-trained model that its tokens are others"
+    "Refuse data with another number of tokens than a model was pre-trained with"
     sizes = vocab.vocab_sz,model.vocab_sz
     if getattr(model, 'own_tokens', False) and sizes[0]!=sizes[1]:
         raise ValueError(f'the data has {sizes[0]:,} tokens, and the model was pre-trained with '
@@ -221,11 +221,11 @@ def adopt_vocab(
 
 # %% ../../nbs/40_data/12_vocab.ipynb #f25ecf5f
 def continue_text(
-    model, # With `vocab`, `vocab_sz` and `generate`
+    model, # Model with `vocab`, `vocab_sz` and `generate`
     text:str, # What to continue, at least one character
     n:int, # Tokens to add
-    **options, # Of `generate`: `temperature`, `top_k`, `generator`, ...
-)->str: # What follows, without the text itself
+    **options, # Options of `generate`: `temperature`, `top_k`, `generator`, ...
+)->str: # The continuation, without the text itself
     "Continue a text, or raise `ValueError`"
     ids = model_ids(model, text)
     new = model.generate(ids, n, below=model.vocab.vocab_sz, **options)
@@ -234,11 +234,11 @@ def continue_text(
 # %% ../../nbs/40_data/12_vocab.ipynb #221e71e4
 def added_text(
     vocab, # A vocabulary
-    text:str, # What was read
+    text:str, # The text that was read
     ids:list, # Its tokens, at least one
     new:list, # The tokens after them
 )->str:
-    "What tokens add to a text"
+    "The text that new tokens add"
     last = ids[-8:] # what stands before them changes nothing
     known = vocab.decode(last)
     whole = vocab.decode([*last,*new])
@@ -249,10 +249,10 @@ def added_text(
 
 # %% ../../nbs/40_data/12_vocab.ipynb #d5d59f7e
 def model_ids(
-    model, # With `vocab` and `vocab_sz`
+    model, # Model with `vocab` and `vocab_sz`
     text:str, # At least one character
-)->Tensor: # (1, n), where the model is
-    "The tokens of a text as a model knows them, or `ValueError`"
+)->Tensor: # (1, n), on the device of the model
+    "Encode a text with the vocabulary of a model, or raise `ValueError`"
     if model.vocab is None:
         raise ValueError('the model has no vocabulary: set model.vocab to the one that it was '
                          'trained with, such as ByteVocab() or load_tokenizer(name), or give it '
@@ -265,9 +265,9 @@ def model_ids(
 # %% ../../nbs/40_data/12_vocab.ipynb #9fdc269f
 def write_vocab(
     vocab, # A vocabulary
-    folder, # Where it goes
+    folder, # Folder to write it to
 ):
-    "Write a vocabulary, or raise `ValueError`"
+    "Write a vocabulary to a folder, or raise `ValueError`"
     kind = _kind(vocab)
     words = vocab.description if kind=='words' else {}
     write_json(folder/'vocab.json', dict(kind=kind, vocab_sz=vocab.vocab_sz) | words)
@@ -287,7 +287,7 @@ def read_words(
 
 # %% ../../nbs/40_data/12_vocab.ipynb #5c40f611
 def read_vocab(
-    folder, # With a vocabulary
+    folder, # Folder with a vocabulary
 ): # The vocabulary
     "Read a vocabulary, or raise `ValueError`"
     path = folder/'vocab.json'

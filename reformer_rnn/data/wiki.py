@@ -29,7 +29,7 @@ def download_text(
     folder=None,
     progress:bool=True, # Show a progress bar?
 )->Path: # The unpacked file
-    """Fetch a corpus unless it is there, and check it; `OSError` if it cannot be fetched,
+    """Download a corpus unless it is there, and check it; raise `OSError` if it cannot be fetched,
     `ValueError` if it is not what it should be"""
     corpus = CORPORA[check_choice('name', name, CORPORA)]
     folder = Path(folder or os.environ.get('REFORMER_RNN_DATA') or fastai_path('data'))
@@ -52,7 +52,7 @@ def download_text(
 
 # %% ../../nbs/40_data/03_wiki.ipynb #2b370a1c
 def _fetch(url, path, progress, limit):
-    "Save what lies at `url`, one megabyte a step of the progress bar, and `limit` bytes at most"
+    "Save the content of `url`, one megabyte per step of the progress bar, `limit` bytes at most"
     with urlopen(url, timeout=60) as source,open(path, 'wb') as target:
         said = source.headers.get('Content-Length') or ''
         # 0 for a server that does not say how much it sends
@@ -147,8 +147,8 @@ _ENCODE = bytes(TEXT8_SYMBOLS.find(chr(c))%256 for c in range(256)) # 255 for wh
 def encode_text8(
     text, # Text of a to z and space: string, bytes, or tensor of bytes
 )->Tensor: # ByteTensor (n,) of 0..26
-    """Number the 27 symbols of text8, or raise `ValueError` at the first character that is none of
-    them"""
+    """Turn text into the numbers of text8's 27 symbols, or raise `ValueError` at the first other
+    character"""
     text = _as_bytes(text)
     ids = np.frombuffer(bytearray(text.translate(_ENCODE)), dtype=np.uint8)
     if len(ids) and ids.max()==255:
@@ -168,13 +168,13 @@ def decode_text8(
 
 # %% ../../nbs/40_data/03_wiki.ipynb #4e18d3ee
 def _beginnings():
-    "What the sample tells about how the corpora begin"
+    "What the sample says about how the corpora begin"
     sample = _as_bytes(read_bytes())
     return {'enwik8': ('bytes',sample),
             'text8': ('characters',wiki_text(sample[:sample.rfind(b'</text>')+7]).encode())}
 
 def _is_beginning(raw, name, path):
-    "Do these bytes begin the corpus `name`, as far as it is at hand? None if it is not"
+    "Do these bytes begin the corpus `name`? None if the corpus is not available"
     for place in (path,name):
         try: file = find_file(place) if place is not None else None
         except FileNotFoundError: continue

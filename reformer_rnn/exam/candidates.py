@@ -24,9 +24,9 @@ from ..models.names import parse_attention
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #52726955
 class ForeignLayer(AttentionLayer):
-    "Any causal module `(b, n, d) -> (b, n, d)` or `(y, state)` among our layers"
+    "Wrap any causal module `(b, n, d) -> (b, n, d)`, or one that returns `(y, state)`, as a layer"
     def __init__(self,
-        module:nn.Module, # Mixes positions
+        module:nn.Module, # Module that mixes positions
         d_model:int, # Width of input and output
         carries:bool=False, # Does it take a state as its second argument, and return the next one?
     ):
@@ -43,7 +43,7 @@ class ForeignLayer(AttentionLayer):
 # %% ../../nbs/80_exam/01_candidates.ipynb #9f1c7de2
 @patch
 def forward(self:ForeignLayer, x, state=None, context=None, mask=None):
-    "Call the module; `ValueError` for what it cannot take, or must not return"
+    "Call the module; raise `ValueError` for arguments it cannot take, and for a wrong output"
     if not (context is None and mask is None):
         raise ValueError(f'{self.label} is examined without a context and without a mask')
     if state is not None and not self.carries:
@@ -85,7 +85,7 @@ def qwen3_next_mixer(
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #f0d7c88a
 class PresentOnly(nn.Module):
-    "A map of single positions, which knows nothing of the others"
+    "A control that maps each position alone, and knows nothing of the others"
     def __init__(self, d_model):
         super().__init__()
         self.map = nn.Sequential(nn.Linear(d_model, 2*d_model), nn.GELU(),
@@ -96,9 +96,9 @@ class PresentOnly(nn.Module):
         return self.map(x)
 
 class Oracle(nn.Module):
-    "A model that is shown the answers"
+    "A control that is shown the answers"
     def __init__(self,
-        vocab_sz:int, # Different tokens
+        vocab_sz:int, # Number of different tokens
     ):
         super().__init__()
         self.answers = None # of the batch that comes next
@@ -114,23 +114,23 @@ WINDOW = 16 # Of all layers that have a window, so that two blocks reach 32 toke
 
 @dataclass(frozen=True)
 class Candidate:
-    "What the blocks of a model are made of"
-    name:str # As in commands, tables and records
+    "A candidate of the exam: what the blocks of its model are made of"
+    name:str # Its name in commands, tables and records
     # `(name of a registered layer, options)` for each block in turn, or `(d_model, n_heads)` ->
     # module
     layers:tuple
     positions:str=None # 'sinusoidal' for layers that do not know the order
     carries:bool=True # Can it be run token by token?
     feedback:bool=False # Do all blocks read the states of the first?
-    # Can it do anything? A control is no answer to a question about layers
+    # Is it a control, which says what scores mean, and nothing about layers?
     control:bool=False
 
 def candidate(name, layer, positions=None, **options):
-    "One with the same registered layer in all blocks"
+    "Make a candidate with the same registered layer in all blocks"
     return Candidate(name, ((layer,options),), positions)
 
 def convolved(name, layer, **options):
-    "The same behind a short convolution"
+    "Make a candidate with the same registered layer behind a short convolution in all blocks"
     return Candidate(f'conv-{name}', (('convolved',dict(layer=(layer,options))),))
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #a67243ab
@@ -192,7 +192,7 @@ declared_candidates += (
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #927cd858
 def all_candidates()->dict: # Name -> `Candidate`
-    "Those that are declared, and every other registered layer that can be causal"
+    "All declared candidates, and every other registered layer that can be causal"
     found = {own.name: own for own in declared_candidates}
     specs = [spec for own in declared_candidates for spec in own.layers if isinstance(spec, tuple)]
     inner = [options['layer'] for name,options in specs if name=='convolved']
@@ -202,9 +202,9 @@ def all_candidates()->dict: # Name -> `Candidate`
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #ef26d57a
 def find_candidate(
-    name:str, # Of the list, or `module:Class`
+    name:str, # Name of a candidate, or `module:Class`
 )->Candidate:
-    "A candidate, or `ValueError` that says what there is"
+    "Find a candidate, or raise a `ValueError` that lists all of them"
     known = all_candidates()
     if name in known: return known[name]
     module,_,cls = name.partition(':')
@@ -232,7 +232,7 @@ def exam_layers(
     n_heads:int, # Heads
     max_len:int, # Longest sequence
 )->dict: # Number of the block -> layer
-    "New layers"
+    "Make the layers of all blocks"
     layers = {}
     for i in range(n_layers):
         spec = found.layers[i%len(found.layers)]
@@ -248,7 +248,7 @@ def foreign(
     d_model:int, # Width
     n_heads:int, # Heads
 )->AttentionLayer:
-    "A layer that is not in the registry; `ValueError` if it cannot be made"
+    "Make a layer that is not in the registry, or raise `ValueError` if it cannot be made"
     try: module = make(d_model, n_heads)
     except Exception as e:
         raise ValueError(f'{found.name} cannot be made with d_model={d_model}: '
@@ -258,16 +258,16 @@ def foreign(
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #49a612fc
 def exam_model(
-    name:str, # Of a candidate
-    vocab_sz:int, # Different tokens
+    name:str, # Name of a candidate
+    vocab_sz:int, # Number of different tokens
     max_len:int, # Longest sequence
     d_model:int=64, # Width
     n_layers:int=2, # Blocks
     n_heads:int=2, # Heads
-    d_ff:int=256, # Hidden width of the feed-forward halves beside softmax attention
+    d_ff:int=256, # Hidden width of the feed-forward halves in the model with softmax attention
     tied:bool=False, # Use the embedding as the output layer?
 )->nn.Module:
-    "The candidate in its frame, in the size of a model with softmax attention"
+    "Build the model of a candidate, with about as many parameters as one with softmax attention"
     found = find_candidate(name)
     if not found.layers: return Oracle(vocab_sz)
     def model(found, width):

@@ -15,15 +15,15 @@ from ..runs.experiment import Experiment,Settings
 # %% ../../nbs/80_exam/20_card.ipynb #fef7f729
 @dataclass
 class CheckConfig(Settings):
-    "What is examined, and how"
+    "Settings of the command `check`"
     positional = 'layer' # The option that needs no name
     may_be_zero = 'seed',
     layer:str = '' # Class or function that builds the layer, as package.module:Name
     d_model:int = 64 # Width of its input, with which it is built
-    options:tuple = () # More arguments for building it, as in n_heads=4
+    options:tuple = () # More arguments for building it, such as n_heads=4
     causal:bool = True # Does it promise to be causal?
     skip:tuple = () # Checks to leave out
-    seed:int = 0 # Of all numbers
+    seed:int = 0 # Seed of all random numbers
     out:str = '' # JSON file for the report; empty for none
 
     def __post_init__(self):
@@ -34,9 +34,9 @@ class CheckConfig(Settings):
 
 # %% ../../nbs/80_exam/20_card.ipynb #ef8c357a
 def read_arguments(
-    given:tuple, # Of texts like 'n_heads=4'
+    given:tuple, # Texts such as 'n_heads=4'
 )->dict: # Name -> value
-    "Arguments from the shell; `ValueError` for one without a value"
+    "Read arguments from the shell; raise `ValueError` for one without a value"
     found = {}
     for text in given:
         name,sign,value = text.partition('=')
@@ -56,9 +56,9 @@ def importing_here():
     finally: sys.path[:] = before
 
 def run_check(
-    cfg:CheckConfig, # What is examined
+    cfg:CheckConfig, # Settings
 ):
-    "Print the report card of a layer; ends the process with 1 if something fails"
+    "Print the report card of a layer, and exit with status 1 if something fails"
     from reformer_rnn.attention.check import check_layer # PyTorch, which `--help` does not need
     with importing_here():
         report = check_layer(cfg.layer, cfg.d_model, causal=cfg.causal, skip=cfg.skip,

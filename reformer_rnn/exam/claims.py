@@ -24,9 +24,9 @@ def cells_of(
     return exam_cells(Runs([run for runs in folders for run in runs]))
 
 def share(
-    task:str, # Its name
-    name:str, # Of a candidate
-    size:int, # Of the test
+    task:str, # Name of the task
+    name:str, # Name of a candidate
+    size:int, # Size of the test
 ): # Function of records, as `Claim` takes it
     "Measure: share of right answers, at the best learning rate"
     def measure(*folders):
@@ -36,11 +36,11 @@ def share(
 
 # %% ../../nbs/80_exam/09_claims.ipynb #4a911680
 def apart(
-    task:str, # Its name
-    name:str, # Of a candidate
-    other:str, # Of the one that it is compared with
-    size:int, # Of the test
-    other_size:int=0, # Of the test of the other; 0 for the same
+    task:str, # Name of the task
+    name:str, # Name of a candidate
+    other:str, # Name of the candidate that it is compared with
+    size:int, # Size of the test
+    other_size:int=0, # Size of the test of the other; 0 for the same
 ): # Function of records, as `Claim` takes it
     "Measure: share of right answers of one minus another, seed by seed"
     def measure(*folders):
@@ -62,7 +62,7 @@ def records_of(task)->str:
     return ' '.join(folders)
 
 def about(task):
-    "States claims about a task, whose measures are shares of right answers"
+    "Make the function that states claims about a task, whose measures are shares of right answers"
     return partial(exam_claims.state, EXAM, notebook='80_exam/03_results', form='{:.1%}',
                    smaller='two blocks of width 64', results=records_of(task))
 

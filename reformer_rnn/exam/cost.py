@@ -25,16 +25,16 @@ BASIS = 'softmax' # What the others are compared with
 
 @dataclass
 class ExamCostConfig(Measurement):
-    "Settings of the measurement"
+    "Settings of the measurement of the exam's candidates"
     attention:tuple = MEASURED # Candidates; softmax is always among them
     length:int = 256 # Tokens of a sequence, and of the text before the decoded tokens
     tokens:int = 1024 # Tokens of a training step
     decoded:int = 16 # Tokens of one call in decoding
     vocab_sz:int = 64 # Different tokens
     d_model:int = 64 # Width of the model
-    n_layers:int = 2 # Blocks
-    n_heads:int = 2 # Heads
-    d_ff:int = 256 # Hidden width beside softmax attention; other layers get what fits
+    n_layers:int = 2 # Number of blocks
+    n_heads:int = 2 # Number of heads
+    d_ff:int = 256 # Feed-forward width with softmax attention; other layers get what fits
     results:str = 'results/exam_cost' # Folder for the JSON file
     also = dict(attention='layer') # another name of an option
 
@@ -50,9 +50,9 @@ class ExamCostConfig(Measurement):
 # %% ../../nbs/80_exam/04_cost.ipynb #c0570a0b
 def cost_calls(
     cfg:ExamCostConfig, # Settings
-    name:str, # Of a candidate
+    name:str, # Name of a candidate
 )->dict: # (what, name) -> (function without arguments, tokens that it works on)
-    "What is timed of one candidate"
+    "The calls that are timed for one candidate"
     model = exam_model(name, cfg.vocab_sz, cfg.length+cfg.decoded, cfg.d_model, cfg.n_layers,
                        cfg.n_heads, cfg.d_ff)
     ids = torch.randint(cfg.vocab_sz, (cfg.tokens//cfg.length,cfg.length))
@@ -97,10 +97,10 @@ exam_cost_experiment = Measuring(
 
 # %% ../../nbs/80_exam/04_cost.ipynb #c0570a0d
 def cost_rows(
-    record:dict, # Of `exam_cost`
+    record:dict, # Record of `exam_cost`
     what:str, # 'training' or 'decoding'
 )->dict: # Name -> `Measured`, how many times as long as softmax attention; the fastest first
-    "Compare round by round"
+    "Compare candidates with softmax attention, round by round"
     own = {row['name']: row['seconds'] for row in record['rows'] if row['what']==what}
     found = {name: over_rounds(a/b for a,b in zip(seconds, own[BASIS], strict=True))
              for name,seconds in own.items()}
@@ -108,9 +108,9 @@ def cost_rows(
 
 # %% ../../nbs/80_exam/04_cost.ipynb #c0570a0e
 def plot_cost(
-    record:dict, # Of `exam_cost`
+    record:dict, # Record of `exam_cost`
 )->plt.Figure: # None without rows
-    "One bar per candidate"
+    "Draw one bar per candidate"
     if not record['rows']: return None
     names = len({row['name'] for row in record['rows']})
     fig,axes = plt.subplots(1, 2, figsize=(9.5,1.2+.21*names), layout='constrained')

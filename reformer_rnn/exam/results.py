@@ -38,7 +38,7 @@ GRADES = {'solved': '#1f4e8c', 'learned': '#a9cbe8', 'not': '#f2b27a', 'text': '
 class ExamCell:
     "A candidate on a task: its runs at the best learning rate"
     task:ExamTask # What was asked
-    name:str # Of the candidate
+    name:str # Name of the candidate
     runs:Runs # One run per seed
     tried:int # Learning rates that the first seed has tried
 
@@ -52,13 +52,13 @@ class ExamCell:
         return None if None in shares else over_seeds(shares, SHARE, answers(self.runs))
 
     def passed(self, size)->bool:
-        "Is every seed right?"
+        "Does every seed pass at a size?"
         return all(share is not None and share>=PASS for share in self.shares(size))
 
 # %% ../../nbs/80_exam/03_results.ipynb #c1ac8164
 @patch(as_prop=True)
 def grade(self:ExamCell)->str:
-    "One of `GRADES`"
+    "The grade, a key of `GRADES`"
     if self.task.held_out: return 'text'
     if all(self.passed(size) for size in self.task.test): return 'solved'
     return 'learned' if self.passed(self.task.learned_at) else 'not'
@@ -92,28 +92,28 @@ def exam_cells(
 # %% ../../nbs/80_exam/03_results.ipynb #bdc6cc4d
 def named(
     cells, # Some cells
-    most:int=8, # Of them are named
+    most:int=8, # Name at most this many
 )->str:
-    "What cells are called in a sentence"
+    "Name cells in a sentence"
     return first_of([f'`{cell.name}` on {cell.task.name}' for cell in cells], most)
 
 def first_of(
-    names:list, # In a sentence
-    most:int=8, # Of them are written
+    names:list, # Names to list
+    most:int=8, # Write at most this many
 )->str:
-    "Names with commas, and how many more there are"
+    "Names separated by commas, and how many more there are"
     more = [f'{len(names)-most} more']*(len(names)>most)
     return ', '.join([*names[:most],*more]) or 'none'
 
 # %% ../../nbs/80_exam/03_results.ipynb #53e0cf4a
 @dataclass(frozen=True)
 class Prediction:
-    "What theory says of a candidate on a task"
-    task:str # Its name
-    name:str # Of the candidate
-    right:bool # Should it be right?
-    why:str # In a few words
-    size:int = 0 # At this size; 0 for the largest of the test
+    "A prediction of theory for a candidate on a task"
+    task:str # Name of the task
+    name:str # Name of the candidate
+    right:bool # Should the candidate pass?
+    why:str # The reason, in a few words
+    size:int = 0 # Size at which this is predicted; 0 for the largest of the test
 
     @property
     def at(self)->int:
@@ -123,7 +123,7 @@ class Prediction:
     def outcome(self,
         cell:ExamCell, # None if it has not been sat
     )->str:
-        "What became of it"
+        "Compare the prediction with a cell"
         if cell is None: return 'not sat yet'
         if cell.passed(self.at): return 'as predicted' if self.right else 'contradicted'
         if not cell.settled: return 'open, rates are left'
@@ -172,7 +172,7 @@ predictions = (
 def predictions_table(
     cells:dict, # From `exam_cells`
 )->pd.DataFrame: # One row per prediction whose cell has been sat
-    "What theory said, and what was found"
+    "Tabulate what theory said, and what was found"
     rows = []
     for prediction in predictions:
         cell = cells.get((prediction.task,prediction.name))
@@ -195,7 +195,7 @@ def is_control(name)->bool:
 def verdict_text(
     cells:dict, # From `exam_cells`
 )->str: # Markdown
-    "What has been sat, and what it shows"
+    "Say which cells have been sat, and what they show"
     asked = [cell for cell in cells.values() if not is_control(cell.name)]
     lines = [*most_text(asked),*outcomes_text(cells)]
     edge = [cell for cell in asked if cell.grade!='solved' and cell.at_edge]
@@ -207,9 +207,9 @@ def verdict_text(
 
 # %% ../../nbs/80_exam/03_results.ipynb #95e03f3c
 def tasks_text(
-    cells:list, # Of candidates that are no controls
+    cells:list, # Cells of candidates that are not controls
 )->str: # Markdown
-    "One row per task: who solves it, and who learns it"
+    "Tabulate by task who solves it, and who learns it"
     rows = ['| task | asks to | solved at all sizes | learned at the sizes of training only '
             '| not learned |','|---|---|---|---|---|']
     for name,task in exam_tasks.items():
@@ -221,9 +221,9 @@ def tasks_text(
     return '\n'.join(rows)
 
 def most_text(
-    cells:list, # Of candidates that are no controls
+    cells:list, # Cells of candidates that are not controls
 )->list: # One sentence or none
-    "Who solves most tasks"
+    "Say who solves most tasks"
     solved = Counter(cell.name for cell in cells if cell.grade=='solved')
     if not solved: return []
     most = max(solved.values())
@@ -234,7 +234,7 @@ def most_text(
 
 # %% ../../nbs/80_exam/03_results.ipynb #7b2ade78
 def planned_text(cells)->str:
-    "How much of the table there is, and what goes on with it"
+    "Say how much of the table there is, and how to continue it"
     planned = len(all_candidates())*len(exam_tasks)
     seeds = len(ExamConfig.seeds)
     full = sum(len(cell.runs)>=seeds for cell in cells.values())
@@ -280,7 +280,7 @@ def outcomes_text(cells)->list:
 def lengths_lesson(
     cells:dict, # From `exam_cells`
 )->str: # Markdown
-    "Does what was learned hold at sizes that training has not seen?"
+    "Say whether what was learned holds at sizes that training has not seen"
     asked = [cell for cell in cells.values() if cell.task.solved_at>cell.task.learned_at
              and cell.grade in ('solved','learned') and cell.name!='oracle']
     if not asked:
@@ -295,7 +295,7 @@ def lengths_lesson(
 def recall_lesson(
     cells:dict, # From `exam_cells`
 )->str: # Markdown
-    "The smallest state that is enough, and a larger one that is not"
+    "Name the smallest states that are enough, and larger ones that are not"
     weighed = weighed_cells(cells)
     sizes = []
     for size in exam_tasks['mqar'].test:
@@ -316,28 +316,28 @@ def recall_lesson(
 
 # %% ../../nbs/80_exam/03_results.ipynb #0ac1e8c5
 def weight(
-    cell:ExamCell, # Of a candidate that carries a state
+    cell:ExamCell, # Cell of a candidate that carries a state
 )->int: # Bytes
-    "What the state weighs after the largest size of training"
+    "The size of the state after the largest size of training"
     return cell.runs[0]['state_bytes'][str(cell.task.learned_at)]
 
 def weighed_cells(
     cells:dict, # From `exam_cells`
 )->list:
-    "Those of multi-query recall whose candidates carry a state"
+    "The cells of multi-query recall whose candidates carry a state"
     return [cell for (task,_),cell in cells.items()
             if task=='mqar' and any(cell.runs[0]['state_bytes'].values())]
 
 def state_sizes(
     cells:dict, # From `exam_cells`
 )->dict: # Name -> bytes
-    "What the states of multi-query recall weigh"
+    "The sizes of the states in multi-query recall"
     return {cell.name: weight(cell) for cell in weighed_cells(cells)}
 
 def decoding_times(
-    records:Runs, # Of `exam_cost`, one or none
+    records:Runs, # Records of `exam_cost`, one or none
 )->dict: # Name -> how many times as long as softmax attention
-    "What a candidate takes to read one more token"
+    "How long each candidate takes to read one more token"
     if not records: return {}
     return {name: o.value for name,o in cost_rows(records[0], 'decoding').items()}
 
@@ -345,7 +345,7 @@ def decoding_times(
 def plot_exam(
     cells:dict, # From `exam_cells`
 )->plt.Figure: # None without cells
-    "Candidates and tasks as a heat map"
+    "Draw candidates and tasks as a heat map"
     if not cells: return None
     order = list(all_candidates())
     there = {name for _,name in cells}
@@ -373,7 +373,7 @@ HEAT_MAP = ('A heat map with one row per candidate that has been examined and on
 def exam_numbers(
     cells:dict, # From `exam_cells`
 )->dict: # `tasks` and `cells`, as the mechanism `exam` of the site takes them
-    "What the table on the site is made from, without tasks that only the controls have sat"
+    "Collect the numbers of the table on the site, without tasks that only the controls have sat"
     sat = asked_tasks(cells)
     tasks = {name: dict(sizes=task.test, unit=task.unit, chance=task.chance)
              for name,task in exam_tasks.items() if name in sat}
@@ -418,9 +418,9 @@ def grades_below(fig)->plt.Figure:
 # %% ../../nbs/80_exam/03_results.ipynb #4b0b03e0
 def busiest(
     cells:dict, # From `exam_cells`
-    most:int=10, # Candidates
+    most:int=10, # Maximum number of candidates
 )->list: # Names
-    "The candidates that have sat most tasks, and of equals the best, without the controls"
+    "The candidates that have sat most tasks, the best of equal ones first, without the controls"
     found = {}
     for (_,name),cell in cells.items():
         if not is_control(name): found.setdefault(name, []).append(cell.grade)
@@ -431,7 +431,7 @@ def busiest(
 def plot_lengths(
     cells:dict, # From `exam_cells`
 )->plt.Figure: # None without cells
-    "Accuracy against the size of the test, one panel per task"
+    "Draw accuracy against the size of the test, one panel per task"
     colors = {name: f'C{i}' for i,name in enumerate(busiest(cells))}
     shown = [cell for cell in cells.values() if cell.name in colors]
     tasks = [task for name,task in exam_tasks.items() if any(o.task is task for o in shown)]
@@ -469,9 +469,9 @@ def colors_below(fig, colors)->plt.Figure:
 def plot_recall(
     cells:dict, # From `exam_cells`
     costs:dict, # Name of a candidate -> its place on the axis
-    label:str, # Of the axis
+    label:str, # Label of the axis
 )->plt.Figure: # None without cells
-    "Recall against what it costs, one panel per number of pairs"
+    "Draw recall against what it costs, one panel per number of pairs"
     sat = [cell for (task,_),cell in cells.items() if task=='mqar']
     shown = [cell for cell in sat if cell.name in costs]
     if not shown: return None

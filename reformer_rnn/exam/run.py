@@ -43,22 +43,22 @@ class ExamConfig(LongRun):
     "Settings of the exam"
     each_once = 'attention','seeds','task','rates'
     task:tuple = tuple(exam_tasks) # Tasks, by the names in `exam_tasks`
-    attention:tuple = ALL_CANDIDATES # Candidates, or layers of yours as module:Class
-    seeds:tuple = (0,1,2) # Seeds; the first one tries the rates
+    attention:tuple = ALL_CANDIDATES # Candidates, or your own layers as module:Class
+    seeds:tuple = (0,1,2) # Seeds; the first one selects the learning rate
     rates:tuple = (3e-3,1e-3,1e-2) # Highest learning rates, tried until one solves the task
-    updates:int = 0 # Most updates of a run; 0 for the number that the task has
-    tokens:int = 1024 # Tokens of an update
-    epoch_steps:int = 50 # Updates between two looks at held-out sequences
-    n_valid:int = 64 # Held-out sequences of these looks
-    n_test:int = 128 # Sequences of the test, for each size; fewer if they are long
-    seconds:float = 180. # Most processor time of the training of a run; 0 for no limit
-    budget:float = 0. # Minutes after which no run is begun; 0 for no limit
+    updates:int = 0 # Maximum number of updates in a run; 0 for that of the task
+    tokens:int = 1024 # Tokens per update
+    epoch_steps:int = 50 # Updates between two validations
+    n_valid:int = 64 # Held-out sequences of a validation
+    n_test:int = 128 # Test sequences of each size; fewer if they are long
+    seconds:float = 180. # Maximum processor seconds for training a run; 0 for no limit
+    budget:float = 0. # Minutes after which no new run is started; 0 for no limit
     d_model:int = 64 # Width of the model
-    n_layers:int = 2 # Blocks
-    n_heads:int = 2 # Heads
-    d_ff:int = 256 # Hidden width beside softmax attention; other layers get what fits
+    n_layers:int = 2 # Number of blocks
+    n_heads:int = 2 # Number of heads
+    d_ff:int = 256 # Feed-forward width with softmax attention; other layers get what fits
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
-    results:str = 'results/exam' # Folder in which every task and rate gets one
+    results:str = 'results/exam' # Folder with a subfolder for every task and rate
     save_model:bool = False # Keep the trained models?
     also = dict(attention='layer') # another name of an option
 
@@ -69,17 +69,20 @@ class ExamConfig(LongRun):
 
     @property
     def epochs(self)->int:
-        "Looks at held-out sequences"
+        "Number of validations"
         return max(1, (self.updates or self.only.updates)//self.epoch_steps)
 
     def check(self):
         "Refuse unknown tasks, and what is out of range"
         super().check()
-        for name in self.task: check_choice('task', name, exam_tasks)
         if not self.task or not self.rates:
             raise ValueError(f'task={self.task} and rates={self.rates}: expected one of each')
-        if self.updates%self.epoch_steps:
-            raise ValueError(f'updates={self.updates}: expected a multiple of {self.epoch_steps}')
+        for name in self.task:
+            check_choice('task', name, exam_tasks)
+            updates = self.updates or exam_tasks[name].updates
+            if updates%self.epoch_steps:
+                raise ValueError(f'updates={updates} of {name}: expected a multiple of '
+                                 f'epoch_steps={self.epoch_steps}')
         for rate in self.rates:
             if not 0<rate<inf: raise ValueError(f'rates={self.rates}: expected numbers above 0')
         for name in ('seconds','budget'):
@@ -92,8 +95,8 @@ class StopSolved(Callback):
     order = 66 # after all that writes an epoch down
     checkpointed = 'right','spent','why'
     def __init__(self,
-        seconds:float, # Most processor time; 0 for no limit
-        enough:float=.999, # Share of right answers, at two looks in a row
+        seconds:float, # Maximum processor seconds; 0 for no limit
+        enough:float=.999, # Share of right answers, in two validations in a row
     ):
         self.seconds,self.enough = seconds,enough
         self.right = 0
@@ -126,22 +129,22 @@ class ShowAnswers(Callback):
 # %% ../../nbs/80_exam/02_run.ipynb #49eed6e7
 def exam_dl(
     cfg:ExamConfig, # Settings of one task
-    sizes:tuple, # Of the sequences
+    sizes:tuple, # Sizes of the sequences
     n_items:int, # Sequences
     seed:int, # Selects them
     bs:int, # Sequences per batch
 )->ExamDL:
-    "Sequences of the task that no training sees, always the same"
+    "Load sequences of the task that no training sees, always the same"
     return ExamDL(range(n_items), cfg.task[0], sizes, bs=bs, seed=seed, fixed=True,
                   device=torch.device(cfg.device))
 
 # %% ../../nbs/80_exam/02_run.ipynb #d2ec2e41
 def exam_learner(
     cfg:ExamConfig, # Settings of one task
-    model:nn.Module, # Of a candidate
-    seed:int=0, # For the sequences
+    model:nn.Module, # Model of a candidate
+    seed:int=0, # Seed of the sequences
 )->Learner:
-    "A `Learner` that looks at held-out sequences of the largest size of training"
+    "Make a `Learner` that validates on held-out sequences of the largest size in training"
     dls = exam_dls(ExamDL, cfg.task[0], cfg.tokens, cfg.epochs, cfg.epoch_steps, cfg.n_valid,
                    seed=seed, device=torch.device(cfg.device))
     cbs = [StopSolved(cfg.seconds)]
@@ -152,16 +155,16 @@ def exam_learner(
 # %% ../../nbs/80_exam/02_run.ipynb #84217fdd
 PIECE = 256 # Tokens that are read at once in long tests
 LONG = 1024 # Sequences of at most so many tokens are read whole
-MOST = 2**17 # Tokens of a test
+MOST = 2**17 # Maximum number of tokens in a test
 TRIAL,TEST = 2**29,2**30 # Added to the seed of the sequences that judge rates, and that test
 
 def answers(
-    model:nn.Module, # Trained
+    model:nn.Module, # Trained model
     x:Tensor, # Input, (b, n)
     y:Tensor, # Target, (b, n), shown to the oracle alone
     carries:bool, # Can the model carry a state?
 )->Tensor: # (b, n)
-    "What a model answers"
+    "The answers of a model"
     if hasattr(model, 'answers'): model.answers = y
     if x.shape[1]<=LONG or not carries: return model(x).argmax(-1)
     found = []
@@ -175,12 +178,12 @@ def answers(
 @torch.no_grad()
 def test_exam(
     cfg:ExamConfig, # Settings of one task
-    model:nn.Module, # Trained
-    name:str, # Of the candidate
+    model:nn.Module, # Trained model
+    name:str, # Name of the candidate
     sizes:tuple, # Sizes of the sequences
     seed:int, # Selects the sequences
 )->tuple: # Shares of right answers, and what went wrong, both by size
-    "Let a model answer"
+    "Test a model at several sizes"
     carries = find_candidate(name).carries
     accuracy,failed = {},{}
     with evaluating(model):
@@ -208,8 +211,8 @@ def share_right(model, dl, carries)->float:
 @torch.no_grad()
 def state_sizes(
     cfg:ExamConfig, # Settings of one task
-    model:nn.Module, # Of a candidate
-    name:str, # Of the candidate
+    model:nn.Module, # Model of a candidate
+    name:str, # Name of the candidate
 )->dict: # Size -> bytes; empty for a candidate that carries no state
     "Bytes of the state of all blocks, for one sequence"
     if not find_candidate(name).carries: return {}
@@ -225,9 +228,9 @@ def state_sizes(
 # %% ../../nbs/80_exam/02_run.ipynb #082aa2db
 def exam_candidate(
     cfg:ExamConfig, # Settings of one task
-    name:str, # Of a candidate
+    name:str, # Name of a candidate
 )->nn.Module:
-    "The model of a run"
+    "Build the model of a run"
     longest = max(cfg.only.length(size) for size in (*cfg.only.train,*cfg.only.test))
     return exam_model(name, cfg.only.n_symbols, longest, cfg.d_model, cfg.n_layers, cfg.n_heads,
                       cfg.d_ff, cfg.only.copies).to(cfg.device)
@@ -255,8 +258,8 @@ def train_exam(
 
 # %% ../../nbs/80_exam/02_run.ipynb #0ac457e9
 def diverged(cfg, learn, attention, seed, e)->dict:
-    """The record of a run whose loss was no number any more; its model, whose weights are none
-    either, is put to zero and answers nothing"""
+    """The record of a run whose loss was no longer a number; its weights, which are not numbers
+    either, are set to zero"""
     learn.stop_solved.why = f'diverged: {e}'
     for p in learn.model.parameters(): p.data.zero_()
     return dict(experiment='exam', attention=attention, seed=seed, config=asdict(cfg),
@@ -268,7 +271,7 @@ def diverged(cfg, learn, attention, seed, e)->dict:
 def exam_folder(
     cfg:ExamConfig, # Settings of one task and one rate
 )->str:
-    "Where the runs of a task lie below the results"
+    "Name of the folder with the runs of a task and rate"
     return f'{cfg.task[0]}-{cfg.rates[0]:g}'
 
 SOLVED = .995 # Score from which on no other rate is tried
@@ -276,11 +279,11 @@ SOLVED = .995 # Score from which on no other rate is tried
 def one_run(
     cfg:ExamConfig, # Settings of the exam
     task:str, # Name of the task
-    name:str, # Of a candidate
+    name:str, # Name of a candidate
     rate:float, # Highest learning rate
     seed:int, # Seed
 )->dict: # The record
-    "Train, or keep what is stored"
+    "Train one model and store its record, or keep the stored one"
     own = replace(cfg, task=(task,), attention=(name,), seeds=(seed,), rates=(rate,), budget=0.)
     own.results = f'{cfg.results}/{exam_folder(own)}'
     if kept := kept_run(own, run_path(own, name, seed)): return kept
@@ -292,16 +295,16 @@ def one_run(
 
 # %% ../../nbs/80_exam/02_run.ipynb #edc7632a
 def score(
-    record:dict, # Of a run
+    record:dict, # Record of a run
 )->float: # From 0 to 1
-    "What rates are judged by: the accuracies at the largest sizes of training and of the test"
+    "The score of a run: its mean accuracy at the largest sizes of training and of the test"
     return sum(share or 0. for share in record['judged'].values())/len(record['judged'])
 
 def best_run(
     tried, # Records of one candidate with one seed, one for each rate
     rates:tuple=ExamConfig.rates, # In the order in which they are tried
 )->dict: # One of them
-    "The run with the highest score; of equals the one whose rate is tried first"
+    "The run with the highest score; of equal ones, the one whose rate is tried first"
     places = {rate: place for place,rate in enumerate(rates)}
     return max(tried, key=lambda run: (score(run),-places.get(run['rate'], len(places))))
 
@@ -309,7 +312,7 @@ def best_run(
 def cell_runs(
     cfg:ExamConfig, # Settings of the exam
     task:str, # Name of the task
-    name:str, # Of a candidate
+    name:str, # Name of a candidate
     seed:int, # One of `cfg.seeds`
 )->list: # Records
     "The runs of one cell with one seed: all rates, or the best one"

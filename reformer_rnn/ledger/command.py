@@ -28,9 +28,9 @@ class OptionParser(argparse.ArgumentParser):
         super().error(message)
 
 def experiment_parser(
-    name:str, # Of the experiment
+    name:str, # Name of the experiment
 )->OptionParser:
-    "The options of one experiment"
+    "Make the parser for the options of one experiment"
     found = find_experiment(name)
     parser = OptionParser(prog=f'reformer_rnn {name}',
                           description=found.line[0].upper()+found.line[1:]+'.')
@@ -39,7 +39,7 @@ def experiment_parser(
 
 # %% ../../nbs/90_ledger/03_command.ipynb #0fd9eec0
 def main_parser()->OptionParser:
-    "The list of the experiments"
+    "Make the parser that lists the experiments"
     parser = OptionParser(prog='reformer_rnn',
                           description='Experiments with recurrent and efficient attention')
     parser.add_argument('--version', action='version',
@@ -52,7 +52,7 @@ def main_parser()->OptionParser:
 def explain(
     e:BaseException, # What ended an experiment
 )->str: # Empty for a fault of the program, which deserves its traceback
-    "What the user can do about it, in one line"
+    "Say in one line what the user can do about an error"
     from reformer_rnn.core import first_line,own_words # PyTorch, which `--help` does not need
     if isinstance(e, (ValueError,FileNotFoundError,ImportError,FloatingPointError)):
         return own_words(e)

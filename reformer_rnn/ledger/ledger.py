@@ -37,7 +37,7 @@ _all = [*reformer_claims,*linear_claims,*rsa_claims,*brt_claims,*gpt2_claims,*ex
 claims = sorted(_all, key=lambda claim: claim.source==OWN) # keeps the order otherwise
 
 def ledger(
-    results:Results, # What is stored
+    results:Results, # Stored records
 )->list: # One dict per claim, of `ledger_row`
     "Measure and judge all claims"
     return [ledger_row(claim, results) for claim in claims]
@@ -58,7 +58,7 @@ def markdown_line(*cells)->str:
 def counts_markdown(
     rows:list, # From `ledger`
 )->str: # Markdown
-    "How many claims of each document have which verdict"
+    "Tabulate how many claims of each document have which verdict"
     def line(name, own):
         count = Counter(row['verdict'] for row in own)
         return markdown_line(name, *(count[verdict] for verdict in VERDICTS))
@@ -70,7 +70,7 @@ def counts_markdown(
 def undecided_markdown(
     rows:list, # From `ledger`
 )->str: # Markdown
-    "What the undecided claims exclude all the same, and how many rest on one run"
+    "Say how many undecided claims exclude the printed number, and how many rest on one run"
     left = [row for row in rows if row['verdict']==UNDECIDED]
     excluded = sum(map(excludes_theirs, left))
     single = sum(row['low'] is None for row in left)
@@ -83,7 +83,7 @@ COLOURS = dict(zip(VERDICTS, (
     '#1a7f5a','#7cc4a0','#c8423b','#e08a5b','#e8c547','#9aa0a8','#d5d8dd')))
 
 def verdict_legend(fig, rows):
-    "Put the colours above the axes, with how many claims have each"
+    "Explain the colours above the axes, with the number of claims of each"
     count = Counter(row['verdict'] for row in rows)
     marks = [plt.Line2D([], [], marker='s', ls='', color=colour) for colour in COLOURS.values()]
     names = [f'{verdict} ({count[verdict]})' for verdict in VERDICTS]
@@ -98,7 +98,7 @@ def hide_frame(ax):
 def plot_verdicts(
     rows:list, # From `ledger`
 )->plt.Figure:
-    "One bar per document, as long as its number of claims, in the colours of their verdicts"
+    "Draw one bar per document, as long as its number of claims, in the colours of their verdicts"
     sources = by_source(rows)
     places = range(len(sources))
     ends = [0]*len(sources)
@@ -117,8 +117,8 @@ def plot_verdicts(
 # %% ../../nbs/90_ledger/01_ledger.ipynb #cab5b478
 def by_chance(
     rows:list, # From `ledger`
-)->dict: # How many are `decided` by intervals, how many `chance` would decide, and the `left`
-    "What chance alone would decide, and what is left if all claims are one family"
+)->dict: # How many are `tested`, `decided` by intervals, decided by `chance` alone, and `left`
+    "Count what chance alone would decide, and what is left if all claims are one family"
     ps = {(row['source'],row['name']): row['p'] for row in rows if row['p'] is not None}
     decided = [row for row in rows if row['p'] is not None and row['verdict'] in DECIDED]
     kept = holm(ps)
@@ -128,8 +128,8 @@ def by_chance(
 # %% ../../nbs/90_ledger/01_ledger.ipynb #1bae7db4
 def corrected(
     rows:list, # From `ledger`
-)->dict: # Family -> rows with a number, names decided, names that fall
-    "What remains of each family under Holm's correction"
+)->dict: # Family -> number `tested`, names `decided`, and names that `fall`
+    "Tell which verdicts of each family remain under Holm's correction, and which fall"
     families = {}
     for row in rows:
         if not row['family'] or row['p'] is None: continue
@@ -146,7 +146,7 @@ def corrected(
 def chance_markdown(
     rows:list, # From `ledger`
 )->str: # Markdown
-    "The same as sentences and a table"
+    "Write `by_chance` and `corrected` as sentences and a table"
     found = by_chance(rows)
     lines = [f'Of {found["tested"]} claims with an interval {found["decided"]} are decided. If the '
              'truth of all of them lay on the border, chance alone would decide '
@@ -160,7 +160,7 @@ def chance_markdown(
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #e31791e1
 def verdict_text(claim, row)->str:
-    "The verdict, and what is to be said about it"
+    "The verdict, with all remarks on it"
     said = [f'**{row["verdict"]}**']
     if row['verdict']==NOT_RUN and claim.hours: said.append(f'about {claim.hours:g} core-hours')
     if row['verdict']==UNTESTED: said.append(f'needs {claim.needs}')
@@ -200,7 +200,7 @@ def markdown_row(claim, row, results)->str:
 def source_markdown(
     source:str, # Key of a document
     rows:list, # From `ledger`
-    results:Results, # What is stored, for the links to it
+    results:Results, # Stored records, for the links to them
 )->str: # Markdown, with links from the folder of notebooks
     "The table of one document"
     head = 'claim and place','theirs','counts as true','here','verdict','records'
@@ -211,9 +211,9 @@ def source_markdown(
 # %% ../../nbs/90_ledger/01_ledger.ipynb #353ee4bb
 def source_commands(
     source:str, # Key of a document
-    results:Results, # What is stored
+    results:Results, # Stored records
 )->dict: # Name of a folder of records -> commands that make it
-    "The commands behind the claims of one document: read from the records, or what would make them"
+    "The commands behind the claims of one document, read from the records or from the claims"
     found = {}
     for claim in claims:
         if claim.source!=source: continue
@@ -226,14 +226,14 @@ def source_commands(
     return found
 
 def commands_markdown(source, results)->str:
-    "The same as a block"
+    "The commands as a block of code"
     block = ['```sh']
     for name,lines in source_commands(source, results).items():
         block += [f'{line}  # {name}' for line in lines if line]
     return '\n'.join([*block,'```'])
 
 def commands_fold(source, results)->str:
-    "The same, folded"
+    "The commands as a folded block"
     return ('<details class="cell-code"><summary>The commands behind it</summary>\n\n'
             f'{commands_markdown(source, results)}\n\n</details>')
 
@@ -248,7 +248,7 @@ def row_text(row)->str:
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #bfe5f3ee
 def same_row(a, b)->bool:
-    "Do two rows say the same, but for rounding?"
+    "Do two rows say the same, apart from rounding?"
     same = 'verdict','n','results','region','claimed','family'
     if None in (a,b) or any(a.get(key)!=b.get(key) for key in same): return False
     def close(x, y): return x==y or None not in (x,y) and isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
@@ -258,7 +258,7 @@ def ledger_changes(
     old:list, # Rows
     new:list, # Rows
 )->list: # Sentences
-    "In what two ledgers differ"
+    "Say how two ledgers differ"
     before = {(row['source'],row['name']): row for row in old}
     after = {(row['source'],row['name']): row for row in new}
     pairs = {key: (before.get(key),after.get(key)) for key in before | after}
@@ -268,12 +268,12 @@ def ledger_changes(
 # %% ../../nbs/90_ledger/01_ledger.ipynb #341622a1
 @dataclass
 class ClaimsConfig:
-    "Settings of the printed ledger"
+    "Settings of the command `claims`"
     results:str = 'nbs' # Folder with the stored records: the notebooks, or what `reproduce` wrote
-    source:str = '' # Show only the claims of documents with this word, such as thesis
-    verdict:str = '' # Show only the claims with this verdict; in quotes if it has several words
+    source:str = '' # Show only claims of documents with this word in their names, such as thesis
+    verdict:str = '' # Show only claims with this verdict; put it in quotes if it has several words
     commands:bool = False # Print the commands behind the numbers as well?
-    update:bool = False # Write the ledger as results/claims.json, and say what has changed?
+    update:bool = False # Store the ledger in results/claims.json, and print what has changed?
 
 def text_row(claim, row)->dict:
     "A row of the printed ledger"
@@ -318,7 +318,7 @@ def run_claims(
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #03131dc2
 def store_ledger(root, rows):
-    "Write the rows, and say what has changed"
+    "Store the rows, and print what has changed"
     path = Path(root)/STORED
     old = json.loads(path.read_text()) if path.exists() else []
     changes = ledger_changes(old, rows)

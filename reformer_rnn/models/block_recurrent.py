@@ -45,7 +45,7 @@ class RMSBlock(Block):
         return self.attention(x, state, context, mask)
 
     def forward(self, x, state=None, **kwargs):
-        """Run the block; with `checkpoint`, keep what goes in, and run it a second time for the
+        """Run the block; with `checkpoint`, keep only its inputs, and run it a second time for the
         gradients"""
         if not (self.checkpoint and torch.is_grad_enabled()):
             return super().forward(x, state, **kwargs)
@@ -77,7 +77,7 @@ def forward(self:FeedbackStack,
     keep_states:bool=True, # Return the new states?
     mask:Tensor=None, # (b, n), False at padding
 ): # `(y, states)`: the states are None unless kept
-    "Run all blocks on one piece after the other"
+    "Run all blocks on the tokens of one block of the text after the other"
     layer = self[self.recurrent].attention
     states = list(self.block_states(states))
     layer.check(x, states[self.recurrent], None)
@@ -158,7 +158,7 @@ def block_specs(
     recurrent:list, # Numbers of the recurrent blocks
     memory:dict, # Options of the blocks with a memory, by their numbers
     n_layers:int, # Number of blocks
-    options:dict, # Of all layers
+    options:dict, # Options of all layers
     rem:dict, # More options of sliding blocks with recurrence encoding matrices; None for none
     states:dict, # More options of the recurrent blocks
 )->list: # Pairs (name, options)
@@ -170,7 +170,7 @@ def block_specs(
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #ea92a0b6
 def feedback_layer(spec, d_model, n_heads, max_len, depth):
-    "A layer of a model with feedback: one that reads the states in the place of a sliding window"
+    "Build a layer of a model with feedback, where sliding windows also read the states"
     name,options = spec
     if name!='sliding': return build_attention(spec, d_model, n_heads, max_len, depth=depth)
     try: return FeedbackAttention(d_model, n_heads, max_len=max_len, depth=depth, **options)
@@ -184,7 +184,7 @@ class BlockRecurrentLM(LM):
         d_model:int=1024, # Width
         n_layers:int=12, # Number of blocks
         n_heads:int=8, # Heads of every attention layer
-        window:int=512, # W: tokens in a block of the text, and how many a position sees
+        window:int=512, # W: tokens in a block of the text, and keys that a position sees
         n_states:int=None, # S: number of state vectors; default W
         cell:str='fixed:skip', # Gate and configuration, one of `state_cells`
         # Numbers of the recurrent blocks, from 0 or, negative, from the end; () for sliding windows
@@ -199,15 +199,15 @@ class BlockRecurrentLM(LM):
         rem:dict=None,
         # Hidden width of the feed-forward halves and of the states' network; default 4 d_model
         d_ff:int=None,
-        dropout:float=0., # 0.05 in the paper
+        dropout:float=0., # Dropout probability; 0.05 in the paper
         tanh:str='code', # As for `BlockRecurrentAttention`
-        max_len:int=4096, # Tokens in a segment; no limit
+        max_len:int=4096, # Tokens in a segment; it is not a limit
         # Pieces of the sequence that go through the feed-forward halves one after the other
         ff_chunks:int=1,
         # Keep only the inputs of the blocks in training, and compute the rest a second time for the
         # gradients?
         checkpoint:bool=False,
-        # Of the attention layers: `d_head`, `qk_scale`, `qk_norm`, `include_self`, `empty`
+        # Options of the attention layers: `d_head`, `qk_scale`, `qk_norm`, `include_self`, `empty`
         **options,
     ):
         refuse_settled(options)
@@ -238,7 +238,7 @@ def restart(self:BlockRecurrentLM,
     state, # An `LMState` from an earlier call, at the end of a block of tokens; None stays None
     rows:Tensor, # Boolean, (b,): which rows begin a new text
 ):
-    "The state in which some rows of the batch have seen nothing"
+    "Reset some rows of a state, as if they had seen nothing"
     if state is None: return None
     check_rows(rows, len(state.position))
     layers = tuple(block.attention.restart(o, rows)
@@ -250,14 +250,14 @@ def forget_states(
     model:BlockRecurrentLM, # A model with a recurrent block
     state, # Its `LMState` at the end of a block of tokens
 ):
-    "The state in which the state vectors have seen nothing, and the windows all they had"
+    "Reset the state vectors, and keep the windows as they are"
     return change_states(model, state, lambda cell,c: cell.initial.expand_as(c))
 
 def swap_states(
     model:BlockRecurrentLM, # A model with a recurrent block
     state, # Its `LMState` at the end of a block of tokens, of several rows
 ):
-    "The state in which every row has the state vectors of the row before, and its own windows"
+    "Give every row the state vectors of the row before, and keep its own windows"
     return change_states(model, state, lambda cell,c: c.roll(1, 0))
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #1827a72e
@@ -266,7 +266,7 @@ def change_states(
     state, # Its `LMState` at the end of a block of tokens
     change, # Function of a `StateCell` and its vectors -> other vectors, (b, S, d_model)
 ):
-    "The state with other vectors in the recurrent blocks"
+    "Replace the state vectors of all recurrent blocks"
     layers = list(state.layers)
     for i,block in enumerate(model.blocks):
         if not isinstance(block.attention, BlockRecurrentAttention): continue
@@ -290,9 +290,9 @@ paper_rows |= {f'{o}:large': _rows[o]|_large
 
 def block_recurrent_paper(
     row:str, # A key of `paper_rows`
-    **changes, # Arguments of `BlockRecurrentLM` that are to be others
+    **changes, # Arguments of `BlockRecurrentLM` to change
 )->dict: # Arguments of `BlockRecurrentLM`
-    "The model of that row in Hutchins et al. (2022), for 256 different bytes"
+    "Settings of the model of a row in Hutchins et al. (2022), for 256 different bytes"
     return dict(vocab_sz=256,
                 dropout=.05) | paper_rows[check_choice('row', row, paper_rows)] | changes
 
@@ -303,7 +303,7 @@ def scaled_row(
     window:int, # Window where the paper has 512
     **changes, # Other arguments of `BlockRecurrentLM`
 )->dict: # Arguments of `BlockRecurrentLM`
-    "A row of table 1 in another size"
+    "Settings of the model of a row of table 1, in another size"
     paper = paper_rows[check_choice('row', row, paper_rows)]
     if 'd_ff' in paper:
         raise ValueError(f'{row} is a larger model: expected a row of table 1, '
@@ -315,10 +315,12 @@ def scaled_row(
     return paper | scaled | changes
 
 def scaled_memory(memory, n_layers, window):
-    "Options of the blocks with a memory, divided like the window, and not below the first block"
+    "Scale the options of blocks with a memory like the window, and keep block numbers in range"
     found = {}
     for number,sizes in memory.items():
-        found[max(number, -n_layers)] = {name: max(1, n*window//512) for name,n in sizes.items()}
+        k = max(1, sizes['k_neighbours']*window//512)
+        size = sizes['size']*window//512
+        found[max(number, -n_layers)] = dict(size=size//k*k, k_neighbours=k) # k classes of one size
     return found
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #19dd689a
@@ -342,6 +344,6 @@ def scaled_model(
     *size, # `n_layers` and `window`
     **changes, # Other arguments of `BlockRecurrentLM`
 )->BlockRecurrentLM: # A `WindowLM` for the rows that are called XL
-    "The model of a row of table 1 in another size"
+    "Build the model of a row of table 1 in another size"
     kind = WindowLM if row in _xl_rows else BlockRecurrentLM
     return kind(vocab_sz, **scaled_row(row, *size, **changes))

@@ -49,8 +49,8 @@ def evaluating(
 def without_state(
     model:nn.Module, # Any module
 ):
-    """No state is continued or kept inside a `with` block; afterwards every submodule carries what
-    it carried"""
+    """Neither continue nor keep a state inside a `with` block; afterwards every submodule has its
+    state again"""
     kept = [(o,o.carry_state,o.state) for o in model.modules() if isinstance(o, Carrying)]
     for o,*_ in kept: o.carry_state,o.state = False,None
     try: yield

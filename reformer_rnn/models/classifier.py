@@ -19,7 +19,7 @@ from .carry import evaluating
 # %% ../../nbs/30_models/16_classifier.ipynb #cc20a901
 def masked_pooling(
     x:Tensor, # Vectors, (b, n, d)
-    mask:Tensor, # Which of them are real, (b, n), at least one in each row
+    mask:Tensor, # Key mask, (b, n), True for at least one position in each row
 )->Tensor: # (b, 2 d)
     "Mean and maximum over the real positions, or `ValueError`"
     if values_known(mask) and not mask.any(1).all():
@@ -32,9 +32,9 @@ def masked_pooling(
 # %% ../../nbs/30_models/16_classifier.ipynb #1ac130a1
 def check_labels(
     labels:list, # Names of classes, or None
-    n_classes:int, # How many there are
+    n_classes:int, # Number of classes
 )->list:
-    "Refuse names that are no texts, too few or too many, or twice the same"
+    "Refuse names that are no strings, too few or too many, or not all different"
     if labels is None: return None
     texts = all(isinstance(label, str) for label in labels)
     if not texts or len(labels)!=n_classes or len(set(labels))!=n_classes:
@@ -46,9 +46,9 @@ class SequenceClassifier(Pretrained):
     "A language model with a pooling and an output layer for classes"
     def __init__(self,
         backbone:nn.Module, # `LM`, or another model with `read`; trained or not
-        n_classes:int, # Different labels
-        pad:int=None, # Token that fills texts up, 1 for fastai's; None if all have one length
-        dropout:float=0., # Before the output layer
+        n_classes:int, # Number of classes
+        pad:int=None, # Padding token, 1 in fastai's texts; None if all texts have one length
+        dropout:float=0., # Dropout probability before the output layer
         labels:list=None, # Names of the classes, in the order of their numbers
     ):
         super().__init__()
@@ -85,8 +85,8 @@ def forward(self:SequenceClassifier,
 # %% ../../nbs/30_models/16_classifier.ipynb #05c80de7
 @patch
 def predict(self:SequenceClassifier,
-    text:str, # At least one character
-)->dict: # Label -> probability, the most probable first; numbers stand for classes without names
+    text:str, # Text of at least one character
+)->dict: # Label -> probability, the most probable first; classes without names are numbers
     "Classify a text, or raise `ValueError`"
     ids = model_ids(self, text)
     with evaluating(self): p = self(ids)[0].softmax(-1).tolist()

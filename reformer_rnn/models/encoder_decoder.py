@@ -13,7 +13,7 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_int,detach_state,select_state
+from ..core import check_int,check_mask_type,check_tensor,detach_state,select_state
 from ..pretrained import Pretrained
 from ..attention.layer import attention_layers,build_attention
 # each registers its layers
@@ -43,7 +43,7 @@ class DecoderBlock(Block):
         self.norm3 = nn.LayerNorm(attention.d_model)
 
     def attend(self, x, state=None, **kwargs):
-        "What the target adds"
+        "What the attention to the target adds"
         return super().attend(x, state)
 
     def feed(self, x, state=None, **kwargs):
@@ -64,12 +64,12 @@ def look(self:DecoderBlock, x, context=None, mask=None, memory=None):
 
 @patch
 def read(self:DecoderBlock, x, state=None, **source):
-    "What the source adds"
+    "What the attention to the source adds"
     return self.dropout(self.look(self.norm3(x), **source)),None
 
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #6603e3e8
 class PostNormDecoderBlock(PostNormBlock, DecoderBlock):
-    "The same with a norm after each sum (Vaswani et al. 2017, section 3.1)"
+    "`DecoderBlock` with a norm after each sum (Vaswani et al. 2017, section 3.1)"
     def forward(self,
         x:Tensor, # (b, n, d_model)
         state=None, # State of the attention to the target
@@ -88,7 +88,7 @@ class LayerMaker:
         d_model:int, # Width
         n_heads:int, # Heads of every layer
         max_len:int, # Longest sequence
-        attention, # What is built where nothing else is given: a name, or (name, options)
+        attention, # Default attention: a name, or (name, options)
         options:dict, # More options of `attention`
     ):
         self.sizes = d_model,n_heads,max_len
@@ -96,7 +96,7 @@ class LayerMaker:
         self.depth = count()
 
     def __call__(self, spec, causal):
-        "The next layer"
+        "Build the next layer; the default attention if `spec` is None"
         spec,options = self.default if spec is None else (spec,{})
         return build_attention(spec, *self.sizes, causal, depth=next(self.depth), **options)
 
@@ -105,30 +105,30 @@ class EncoderDecoder(Pretrained):
     "Sequence-to-sequence transformer"
     def __init__(self,
         src_vocab_sz:int, # Number of different source tokens
-        # Of target tokens; None for one vocabulary, and one embedding, for both
+        # Number of different target tokens; None if both share one vocabulary and one embedding
         tgt_vocab_sz:int=None,
         d_model:int=256, # Width
         n_layers=2, # Blocks of encoder and decoder, or a pair
         n_heads:int=4, # Heads of every attention layer
-        # A key of `attention_layers`, or (name, options): in the encoder, and wherever nothing else
-        # is given
+        # A key of `attention_layers`, or (name, options), for the encoder and wherever no other
+        # attention is given
         attention='softmax',
-        decoder_attention=None, # The same for the decoder
-        cross_attention=None, # The same for what connects them
+        decoder_attention=None, # Attention of the decoder to the target; None for `attention`
+        cross_attention=None, # Attention of the decoder to the source; None for `attention`
         d_ff:int=None, # Hidden width of the feed-forward steps; default 4 d_model
         max_len:int=1024, # Longest source and target
-        positions='learned', # What `get_positions` takes: a name, a pair (name, options), or None
-        # The source token that is padding and is never attended; None if there is none
+        positions='learned', # Position codes: a name, a pair (name, options), or None
+        # Source token that is padding, which is never attended to; None if there is none
         pad:int=None,
         tie_weights:bool=False, # Use the target embedding as the output layer?
-        dropout:float=0., # After the embeddings and in every block
-        # Reversible stacks, whose memory in training does not grow with their depth?
+        dropout:float=0., # Dropout probability, after the embeddings and in every block
+        # Use reversible stacks, whose memory in training does not grow with their depth?
         reversible:bool=False,
         # Pieces of the sequence that go through the feed-forward steps one after the other
         ff_chunks:int=1,
-        # Norms before ('pre') or after ('post') each step of a block? After excludes `reversible`
+        # Norms before ('pre') or after ('post') each step of a block? 'post' excludes `reversible`
         norm:str='pre',
-        activation:str='gelu', # Of the feed-forward steps, 'gelu' or 'relu'
+        activation:str='gelu', # Of the feed-forward steps, 'gelu', 'relu' or 'gelu_tanh'
         **options, # Options of `attention`
     ):
         super().__init__()
@@ -176,8 +176,10 @@ def check_cross(layer):
 def read_source(self:EncoderDecoder,
     src:Tensor, # Source tokens, (b, m) integers
     mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
-): # `(context, mask)`: what the encoder makes of it, (b, m, d_model), and which of it is real
+): # `(context, mask)`: output of the encoder, (b, m, d_model), and its key mask or None
     "Run the encoder"
+    check_tensor('src', src, 'integers (batch, positions)')
+    check_mask_type(mask)
     if mask is None and self.pad is not None: mask = src!=self.pad
     x,_ = self.encoder(self.src_embed(src, mask=mask), keep_states=False, mask=mask)
     return self.src_norm(x),mask
@@ -185,10 +187,11 @@ def read_source(self:EncoderDecoder,
 @patch
 def forward(self:EncoderDecoder,
     src:Tensor, # Source tokens, (b, m) integers
-    tgt:Tensor, # Target tokens behind a start token, (b, n) integers
+    tgt:Tensor, # Target tokens after a start token, (b, n) integers
     mask:Tensor=None, # (b, m), False at padding of the source; default all tokens but `pad`
 )->Tensor: # Logits of the next target token at every position, (b, n, tgt_vocab_sz)
-    "Logits for a known target"
+    "Predict the next token at every position of a known target"
+    check_tensor('tgt', tgt, 'integers (batch, positions)')
     context,mask = self.read_source(src, mask)
     x,_ = self.decoder(self.tgt_embed(tgt), keep_states=False, context=context, mask=mask)
     return self.out(self.norm(x))
@@ -198,7 +201,7 @@ class DecoderState(NamedTuple):
     "What a decoder remembers"
     position:Tensor # Number of target tokens read, (b,)
     layers:tuple # State of every block's attention to the target
-    memory:tuple # What every block's cross-attention has prepared from the source
+    memory:tuple # Prepared source, for the cross-attention of every block
 
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #79c9a356
 @patch
@@ -218,6 +221,10 @@ def step(self:EncoderDecoder,
     state:DecoderState, # From `encode` or an earlier step
 ): # `(logits, state)`: logits are (b, n, tgt_vocab_sz)
     "Read target tokens, continuing from `state`"
+    check_tensor('tgt', tgt, 'integers (batch, positions)')
+    if not isinstance(state, DecoderState):
+        raise ValueError(f'the state is a {type(state).__name__}: expected a DecoderState, from '
+                         '`encode` or an earlier step')
     if state.position.shape[0]!=tgt.shape[0]:
         raise ValueError(f'the state belongs to {len(state.position)} sequences, '
                          f'tgt to {len(tgt)}: encode the sources of these targets, '
@@ -230,7 +237,7 @@ def step(self:EncoderDecoder,
 def generate(
     self:EncoderDecoder,
     src:Tensor, # Source tokens, (b, m) integers
-    n:int, # Most tokens to write
+    n:int, # Largest number of tokens to write
     start:int, # Token that begins every target
     end:int=None, # Token that ends a target; None to write n tokens
     mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
@@ -243,11 +250,11 @@ def generate(
     "Write targets through the recurrent form, in evaluation mode"
     self.check_writing(n, start, end, temperature=temperature, top_k=top_k)
     check_generator(generator, len(src))
-    token = src.new_full((len(src),1), start)
     new = []
-    done = torch.zeros(len(src), 1, dtype=torch.bool, device=src.device)
     with evaluating(self):
         state = self.encode(src, mask)
+        token = src.new_full((len(src),1), start)
+        done = torch.zeros_like(token, dtype=torch.bool)
         while len(new)<n and not (len(new) and done.all()):
             logits,state = self.step(token, state)
             token = sample_token(logits[:,-1], temperature, top_k, generator)
@@ -260,13 +267,13 @@ def generate(
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #6e3e7355
 @patch(as_prop=True)
 def max_positions(self:EncoderDecoder)->int: # None for any number
-    "How many target tokens there are positions for"
+    "Number of target tokens that have a position"
     codes = self.tgt_embed.positions
     return None if codes is None else codes.max_len
 
 @patch
 def check_writing(self:EncoderDecoder, n, start, end, temperature=0., top_k=None):
-    "Refuse what cannot be written"
+    "Refuse arguments with which no target can be written"
     check_int('n', n, minimum=0)
     check_int('start', start, minimum=0, maximum=self.tgt_vocab_sz-1)
     if end is not None: check_int('end', end, minimum=0, maximum=self.tgt_vocab_sz-1)
@@ -278,7 +285,7 @@ def check_writing(self:EncoderDecoder, n, start, end, temperature=0., top_k=None
 def beam_search(
     self:EncoderDecoder,
     src:Tensor, # Source tokens, (b, m) integers
-    n:int, # Most tokens to write
+    n:int, # Largest number of tokens to write
     start:int, # Token that begins every target
     end:int, # Token that ends a target
     n_beams:int=4, # K: beginnings to keep for every source
@@ -298,5 +305,6 @@ def beam_search(
     def select(state, rows): # all targets of a source read the same memory
         return state._replace(layers=select_state(state.layers, rows))
     with evaluating(self):
-        logits,state = step(src.new_full((len(src),1), start), self.encode(src, mask))
+        state = self.encode(src, mask)
+        logits,state = step(src.new_full((len(src),1), start), state)
         return search_beams(logits, state, step, n, n_beams, (end,), length_power, select)

@@ -22,15 +22,15 @@ from .encoder_decoder import EncoderDecoder
 from .informer import Informer,decoder_input
 
 # %% ../../nbs/30_models/17_export.ipynb #6cb833ce
-# Batches and lengths with which a graph is tried; none is the example's
+# (batch, length) pairs with which a graph is tested; none is that of the example
 SHAPES = (3,9),(1,31),(5,17),(2,700)
 
 def example_of(
     model:nn.Module, # Any model of this library
     b:int, # Batch
-    n:int, # Tokens of a text; an `Informer` has a length of its own
+    n:int, # Tokens of a text; not used for an `Informer`, whose length is fixed
 )->dict: # Name -> tensor, in the order of the call
-    "Something to call a model with"
+    "Example inputs for a model"
     g = torch.Generator().manual_seed(0)
     device = next(model.parameters()).device
     def tokens(vocab_sz, n): return torch.randint(vocab_sz, (b,n), generator=g).to(device)
@@ -47,7 +47,7 @@ def example_of(
 
 # %% ../../nbs/30_models/17_export.ipynb #bbcd1ef5
 def room_of(model)->int: # None for any number
-    "How many tokens a model has positions for"
+    "Number of tokens that have a position in a model"
     if not isinstance(model, EncoderDecoder):
         return getattr(getattr(model, 'backbone', model), 'max_positions', None)
     codes = [o.positions for o in (model.src_embed,model.tgt_embed) if o.positions is not None]
@@ -55,11 +55,11 @@ def room_of(model)->int: # None for any number
 
 def check_graph(
     model:nn.Module, # Any model of this library
-    run, # What the model is called with -> its output
-    tol:float=1e-4, # Largest difference
+    run, # Function from inputs of the model to its output
+    tol:float=1e-4, # Largest difference allowed
     length:int=None, # The only length of the graph; None for any
 ):
-    "Refuse a graph whose outputs are others for batches and lengths that it has not seen"
+    "Raise `ValueError` if outputs of a graph differ from the model's, for batches of other sizes"
     room = room_of(model)
     for b,n in SHAPES:
         n = length or (n if room is None else min(n, room))
@@ -75,7 +75,7 @@ def check_open(
     model:nn.Module, # Any model of this library
     inputs:dict, # From `example_of`
 ):
-    "Refuse to leave a length free that decides what a layer does"
+    "Refuse to leave the length free if it decides what a layer does"
     if all(x.is_floating_point() for x in inputs.values()): return # no texts
     for o in model.modules():
         why = getattr(o, 'fixed_length', None)
@@ -93,14 +93,14 @@ def uncached():
 def export_model(
     model:nn.Module, # Any model of this library
     tol:float=1e-4, # Largest difference of the outputs, for batches and lengths that were not seen
-    length:int=None, # One length for which the graph is to be; None leaves it free
-)->torch.export.ExportedProgram: # With a free batch
-    "The graph of a model, or `ValueError`"
+    length:int=None, # Fixed length of the texts; None leaves it free
+)->torch.export.ExportedProgram: # With a free batch size
+    "Export the graph of a model, or raise `ValueError`"
     if length is not None: check_int('length', length, minimum=2)
     inputs = example_of(model, 2, length or min(29, room_of(model) or 29))
     if length is None: check_open(model, inputs)
     with evaluating(model), without_state(model):
-        model(*inputs.values()) # an error of the model is its own
+        model(*inputs.values()) # an error of the model itself is raised as it is
     def free(x): return {0: Dim.DYNAMIC} if length or x.is_floating_point() else {
         0: Dim.DYNAMIC, 1: Dim.DYNAMIC}
     axes = tuple(free(x) for x in inputs.values())
@@ -108,7 +108,7 @@ def export_model(
     # a refused graph is printed to stderr
     with evaluating(model), without_state(model), uncached(), redirect_stderr(io.StringIO()):
         try: graph = torch.export.export(model, tuple(inputs.values()), dynamic_shapes=axes)
-        except Exception as e: # of the exporter, whose kinds are not promised
+        except Exception as e: # the exporter does not promise which errors it raises
             why = (str(e).strip().splitlines() or [type(e).__name__])[0]
             raise ValueError(f'this {name} has no graph with these sizes left free: {why}') from e
     try: check_graph(model, graph.module(), tol, length)
@@ -120,10 +120,10 @@ def export_model(
 def as_onnx(
     graph:torch.export.ExportedProgram, # From `export_model`
 )->bytes:
-    "The same graph as ONNX, or `ValueError`"
+    "Convert a graph to ONNX, or raise `ValueError`"
     try:
         with uncached(): program = torch.onnx.export(graph, dynamo=True, verbose=False)
-    except Exception as error: # of the converter, whose kinds are not promised
+    except Exception as error: # the converter does not promise which errors it raises
         e = error
         while e.__cause__ is not None: e = e.__cause__
         why = (str(e).strip().splitlines() or [type(e).__name__])[0]
@@ -132,8 +132,8 @@ def as_onnx(
 
 def onnx_session(
     data:bytes, # From `as_onnx`
-): # What the model is called with -> its output
-    "Run a graph in onnxruntime"
+): # Function from inputs of the model to its output
+    "Load a graph into onnxruntime"
     import onnxruntime
     session = onnxruntime.InferenceSession(data, providers=['CPUExecutionProvider'])
     names = [o.name for o in session.get_inputs()]
@@ -147,9 +147,9 @@ def export_onnx(
     model:nn.Module, # Any model of this library, in float32
     path, # File to write, such as 'model.onnx'
     tol:float=1e-4, # Largest difference of the outputs
-    length:int=None, # One length for which the file is to be; None leaves it free
+    length:int=None, # Fixed length of the texts; None leaves it free
 )->Path: # The file
-    "Write a model for onnxruntime and compare both, or raise `ImportError` or `ValueError`"
+    "Write a model for onnxruntime and compare the two, or raise `ImportError` or `ValueError`"
     missing = [o for o in ('onnx','onnxscript','onnxruntime') if find_spec(o) is None]
     if missing:
         raise ImportError(f'ONNX needs {", ".join(missing)}: pip install "reformer_rnn[onnx]"')

@@ -22,21 +22,22 @@ from .lm import LM
 
 # %% ../../nbs/30_models/15_foreign.ipynb #14561847
 def activation_name(
-    f, # Of an `nn.TransformerEncoderLayer`
+    f, # Activation of an `nn.TransformerEncoderLayer`
 )->str: # A key of `activations`
-    "What an activation is called here, or `ValueError`"
+    "The name of an activation in this library, or `ValueError`"
     if f is F.relu or isinstance(f, nn.ReLU): return 'relu'
     if f is F.gelu: return 'gelu'
     if isinstance(f, nn.GELU): return 'gelu' if f.approximate=='none' else 'gelu_tanh'
     raise ValueError(f'activation {f}: expected relu or gelu')
 
 def from_encoder_layer(
-    layer:nn.TransformerEncoderLayer, # Filled with weights
+    layer:nn.TransformerEncoderLayer, # Layer whose weights are copied
     attention:str='softmax', # A key of `attention_layers`, of a layer with the same projections
     causal:bool=False, # May a position see only itself and what came before?
-    **options, # Of that attention
+    **options, # Options of that attention
 )->Block: # With the same weights, copied
-    "A block of this library with the weights of PyTorch's, or `ValueError`"
+    """Build a block of this library, batch first, with the weights of a PyTorch layer, or raise
+    `ValueError`"""
     if layer.linear1.bias is None:
         raise ValueError('bias=False: expected a layer with biases in its feed-forward half')
     new = from_multihead(layer.self_attn, attention, causal, **options)
@@ -55,9 +56,9 @@ gpt2_activations = dict(gelu_new='gelu_tanh', gelu_pytorch_tanh='gelu_tanh', gel
                         relu='relu') # Name in a GPT-2 -> name here
 
 def gpt2_block(
-    weights:dict, # State of the GPT-2, without 'transformer.'
+    weights:dict, # State dict of the GPT-2, its names without 'transformer.'
     i:int, # Number of the block
-)->dict: # State of our block
+)->dict: # State dict of our block
     "Rename the weights of one block"
     old,new = f'h.{i}.',f'blocks.{i}.'
     found = {}
@@ -73,9 +74,9 @@ def gpt2_block(
 
 # %% ../../nbs/30_models/15_foreign.ipynb #87a2ce40
 def check_gpt2_config(
-    c, # Its settings
+    c, # `GPT2Config` of the model
 ):
-    "Refuse a GPT-2 that computes something else"
+    "Refuse settings with which a GPT-2 would compute something else than ours"
     check_choice('activation_function', c.activation_function, gpt2_activations)
     for name,usual in dict(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False,
                            add_cross_attention=False, layer_norm_epsilon=1e-5).items():
@@ -86,11 +87,11 @@ def check_gpt2_config(
 def lm_from_gpt2(
     base, # `GPT2LMHeadModel`, such as `load_gpt2('gpt2')`
 )->LM: # With the same weights, copied
-    "A language model of this library with the weights of a GPT-2, or `ValueError`"
+    "Build a language model of this library with the weights of a GPT-2, or raise `ValueError`"
     check_gpt2(base)
     c = base.config
     check_gpt2_config(c)
-    with torch.random.fork_rng(devices=[]): # what is drawn is replaced
+    with torch.random.fork_rng(devices=[]): # initial weights will be replaced
         model = LM(c.vocab_size, c.n_embd, c.n_layer, c.n_head, d_ff=c.n_inner,
                    max_len=c.n_positions, tie_weights=c.tie_word_embeddings,
                    dropout=c.resid_pdrop, activation=gpt2_activations[c.activation_function],
@@ -99,7 +100,7 @@ def lm_from_gpt2(
     weights = {'embed.tokens.weight': theirs['wte.weight'], 'out.weight': theirs['lm_head.weight'],
                'embed.positions.table.weight': theirs['wpe.weight'],
                'norm.weight': theirs['ln_f.weight'], 'norm.bias': theirs['ln_f.bias']}
-    with torch.enable_grad(): # parts of what is trained say so
+    with torch.enable_grad(): # so that parts of trained weights require gradients
         for i in range(c.n_layer): weights |= gpt2_block(theirs, i)
     model = model.to(theirs['wte.weight'])
     load_weights(model, weights)
@@ -108,10 +109,10 @@ def lm_from_gpt2(
 
 # %% ../../nbs/30_models/15_foreign.ipynb #b8497fb9
 def share_projections(
-    model:nn.Module, # With `softmax` layers that attend to their own input; it is changed
-    of:str='queries', # Whose projection both are to have, 'queries' or 'keys'; the other is lost
+    model:nn.Module, # Any model with `softmax` layers that attend to their own input; it is changed
+    of:str='queries', # Projection that both get, of 'queries' or 'keys'; the other is dropped
 )->nn.Module: # `model`, with `shared_qk` layers
-    "Give queries and keys one projection, or raise `ValueError`"
+    "Let queries and keys share one projection, or raise `ValueError`"
     own = {'queries': 'to_q', 'keys': 'to_k'}[check_choice('of', of, ('queries','keys'))]
     places = [(parent,key,o) for parent in model.modules() for key,o in parent.named_children()
               if type(o) is SoftmaxAttention]

@@ -71,8 +71,8 @@ def byte_gpt2(
     n_layers:int=4, # Blocks
     n_heads:int=4, # Heads
     n_positions:int=128, # Longest sequence
-    vocab_sz:int=256, # Symbols; 256 for bytes
-    dropout:float=0., # Everywhere; 0.1 in GPT-2
+    vocab_sz:int=256, # Number of symbols; 256 for bytes
+    dropout:float=0., # Dropout probability, everywhere; 0.1 in GPT-2
 ): # `GPT2LMHeadModel` with random weights, in evaluation mode
     "Make a small GPT-2 whose tokens are bytes"
     tf = _transformers()
@@ -88,7 +88,7 @@ def byte_gpt2(
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #67dd92f0
 def _reachable(url, timeout=.7):
-    "Does a server answer? A proxy is trusted"
+    "Does a server answer? With a proxy, it is taken to do so"
     if getproxies().get('https'): return True
     at = urlparse(url)
     found = []
@@ -103,7 +103,7 @@ def _reachable(url, timeout=.7):
     return bool(found)
 
 def _offline():
-    "Is there no way to the hub?"
+    "Is the hub switched off or out of reach?"
     asked = any(os.environ.get(o, '').upper() in ('1','ON','YES','TRUE')
                 for o in ('HF_HUB_OFFLINE','TRANSFORMERS_OFFLINE'))
     return asked or not _reachable(os.environ.get('HF_ENDPOINT', 'https://huggingface.co'))
@@ -111,7 +111,7 @@ def _offline():
 # %% ../../nbs/30_models/12_gpt2.ipynb #a080329a
 def _find_gpt2(name):
     """Folder or name of a model, and whether only local files are to be used; `FileNotFoundError`
-    if it cannot be there"""
+    if there is no such model"""
     path = Path(name).expanduser()
     text = str(name)
     if text: check_folder(path)
@@ -140,7 +140,7 @@ def _find_gpt2(name):
 # %% ../../nbs/30_models/12_gpt2.ipynb #704d5447
 @contextmanager
 def _loading(name):
-    "Raise `FileNotFoundError` or `ValueError` for whatever damaged files lead to"
+    "Turn whatever errors damaged files cause into `FileNotFoundError` or `ValueError`"
     try: yield
     except (ImportError,MemoryError): raise
     except OSError as e:
@@ -150,8 +150,8 @@ def _loading(name):
                                             f'{first_line(e)}') from e
 
 def _left_over(name):
-    """Is this a weight of a block for which the settings have no place? Old files hold a mask in
-    every block, which is no weight"""
+    """Is this a weight of a block that the settings do not have? Old files hold a mask in every
+    block, which is no weight"""
     return re.search(r'(^|\.)h\.\d+\.', name) and not name.endswith('attn.masked_bias')
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #502cb349
@@ -180,14 +180,14 @@ def load_gpt2(
 # %% ../../nbs/30_models/12_gpt2.ipynb #c05b958d
 def save_gpt2(
     base, # `GPT2LMHeadModel`
-    folder, # Created if missing; the files of an older model are replaced all at once
+    folder, # Created if missing; an older model in it is replaced as a whole
 ):
     "Save a GPT-2 so that `load_gpt2` finds it"
     with whole_folder(folder) as new, _no_bars(): base.save_pretrained(new)
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #c1e9c901
 def check_tokenizer(
-    tokenizer, # With `encode` and `decode`
+    tokenizer, # Any tokenizer with `encode` and `decode`
 ): # `tokenizer`
     "Refuse a tokenizer that loses text"
     text = 'A test, with 12 words\nand é.'
@@ -211,7 +211,7 @@ def load_tokenizer(
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #956e64d6
 def check_gpt2(base):
-    "Refuse what is no GPT-2 language model"
+    "Raise `ValueError` unless `base` is a GPT-2 language model"
     family = getattr(getattr(base, 'config', None), 'model_type', type(base).__name__)
     if family!='gpt2' or not hasattr(base, 'lm_head'):
         raise ValueError(f'the base is a {type(base).__name__} of the family {family}: expected a '
@@ -225,34 +225,34 @@ def gpt2_shape(
     return GPT2Shape(c.n_embd, c.n_layer, c.n_head, c.n_positions)
 
 def gpt2_settings(base)->dict: # Ready for JSON
-    "What a GPT-2 is built with, wherever it came from"
+    "Settings of a GPT-2, without the name it was loaded from"
     settings = json.loads(base.config.to_json_string(use_diff=False))
     return {name: o for name,o in settings.items() if name!='_name_or_path'}
 
 def gpt2_from(
     settings:dict, # From `gpt2_settings`
 ): # `GPT2LMHeadModel` with random weights
-    "A GPT-2 with these settings"
+    "Build a GPT-2 with these settings"
     tf = _transformers()
     return tf.GPT2LMHeadModel(tf.GPT2Config.from_dict(settings)).eval()
 
-# so that a model with a memory can be kept together with its base
+# so that a model with a memory can be saved together with its base
 kinds['gpt2'] = Kind(lambda o: type(o).__name__=='GPT2LMHeadModel', gpt2_settings, gpt2_from)
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #cf051352
 class RecurrentGPT2(Generating, Pretrained):
     "A pre-trained GPT-2 that carries a memory from window to window"
-    one_length = True # windows end after so many tokens
+    one_length = True # windows have a fixed number of tokens
     branches = False # the base extends its cache in place
-    own_tokens = True # what they mean is decided; see `adopt_vocab`
+    own_tokens = True # the meaning of its tokens is fixed; see `adopt_vocab`
     fixed_length = 'it reads one window after the other, and the exporter cannot loop over them'
     def __init__(self,
         base, # `GPT2LMHeadModel`; it is used, not copied
         kind:str='kv', # A key of `retrofits`: 'kv', 'rmt', 'glr', or the controls 'lora' and 'none'
-        window:int=None, # Tokens read at once, W; None for as many as there are positions
-        # In training, keep nothing of a window but its state, and compute it twice?
+        window:int=None, # W: tokens to read at once; None for as many as there are positions
+        # In training, keep only the state of each window, and compute the window twice?
         checkpoint:bool=False,
-        **options, # Of the memory: `m`, `r`, `layers`, ...
+        **options, # Options of the memory: `m`, `r`, `layers`, ...
     ):
         super().__init__()
         check_gpt2(base)
@@ -282,7 +282,7 @@ def extra_repr(self:RecurrentGPT2)->str:
 # %% ../../nbs/30_models/12_gpt2.ipynb #79a1ddef
 @patch
 def check_window(self:RecurrentGPT2, window)->int:
-    "Tokens read at once, or `ValueError`"
+    "Number of tokens to read at once, or `ValueError`"
     positions = self.shape.n_positions
     extra = 2*self.rec.n_tokens
     longest = positions-extra
@@ -301,9 +301,9 @@ def hook_block(
     attn, # Attention of a block of the base
     i:int, # Number of the block
     rec, # The memory
-    ctx, # What belongs to the window
+    ctx, # Data of the window, from `Retrofit.start`
 )->list: # Handles of the hooks
-    "Let the memory see and change what goes into an attention layer, through it and out of it"
+    "Let the memory change queries, keys and values, heads and output of an attention layer"
     def outside_autocast(f):
         def g(*args):
             with torch.autocast(attn.c_attn.weight.device.type, enabled=False): return f(*args)
@@ -321,9 +321,9 @@ def hook_block(
 @patch
 @contextmanager
 def attached(self:RecurrentGPT2,
-    ctx, # What belongs to the window
+    ctx, # Data of the window, from `Retrofit.start`
 ):
-    "The memory beside the layers of the base, inside a `with` block"
+    "Attach the memory to the layers of the base inside a `with` block"
     blocks = self.base.transformer.h
     handles = []
     for i in self.rec.layers: handles += hook_block(blocks[i].attn, i, self.rec, ctx)
@@ -337,20 +337,20 @@ def attached(self:RecurrentGPT2,
 @patch
 def pass_window(self:RecurrentGPT2,
     ids:Tensor, # Tokens of one window, or the next of them, (b, n)
-    state, # At the start of the window, or for `past` tokens `inside` it
+    state, # State at the start of the window or, after `past` tokens of it, from `inside`
     write:bool=True, # Compute the memory for the next window? Then the window has to be whole
-    cache=None, # Keys and values of the tokens before
-    past:int=0, # How many these are
-    lengths:Tensor=None, # How many tokens of each row are real, if padding follows, (b,)
+    cache=None, # Keys and values of the tokens before, in the same window
+    past:int=0, # Number of these tokens
+    lengths:Tensor=None, # Number of real tokens in each row, (b,), if padding follows
 ): # `(logits, state, cache)`
-    "Send tokens through the base with the memory beside it"
+    "Run tokens through the base with the memory attached"
     rec = self.rec
     t = self.base.transformer
     if t.gradient_checkpointing and self.training:
         raise ValueError('the base has gradient checkpointing on, which would compute its blocks '
                          'again without the memory: switch it off, and use checkpoint=True')
     ctx = rec.start(state, t.h, lengths)
-    # only this way has derivatives in forward mode
+    # only this kernel has derivatives in forward mode
     ordinary = sdpa_kernel(SDPBackend.MATH) if in_transform() else nullcontext()
     with self.attached(ctx), ordinary:
         out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache,
@@ -363,7 +363,7 @@ def pass_window(self:RecurrentGPT2,
 # %% ../../nbs/30_models/12_gpt2.ipynb #245738c4
 @patch
 def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
-    "Refuse ids that are no tokens, and a state, `reset` or mask that belongs to others"
+    "Refuse ids that are no tokens, and a state, `reset` or mask that does not fit them"
     if ids.ndim!=2 or 0 in ids.shape or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
                          'integers (batch, positions), at least one of each')
@@ -384,13 +384,13 @@ def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
 # %% ../../nbs/30_models/12_gpt2.ipynb #743527eb
 @patch
 def begin(self:RecurrentGPT2, state, reset):
-    "The state at the start of a call: fit to be trained on, and in the type of the memory"
+    "The state at the start of a call: rows reset, and ready for autograd and the memory's type"
     p = next(self.rec.parameters(), self.base.lm_head.weight)
     return restart(own_state(cast_state(state, p.dtype)), reset)
 
 def _real_first(ids, mask):
-    """The real tokens of every row before its padding, how many these are, and how to move back
-    what is made of them"""
+    """Move the real tokens of every row before its padding; return them, their numbers, and a
+    function that moves results back"""
     if mask is None: return ids,None,lambda x: x
     order = (~mask).byte().argsort(dim=1, stable=True)
     back = order.argsort(1).unsqueeze(-1)
@@ -400,7 +400,7 @@ def _real_first(ids, mask):
 @patch
 def step(self:RecurrentGPT2,
     ids:Tensor, # One window of tokens, (b, n) with n up to `window`
-    state:GPT2State=None, # What the window before returned; None at the start
+    state:GPT2State=None, # What the previous window returned; None at the start
     reset:Tensor=None, # (b,) boolean: which rows begin a new text
     mask:Tensor=None, # (b, n) boolean, False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
@@ -445,7 +445,7 @@ def forward(self:RecurrentGPT2,
     reset:Tensor=None, # (b,) boolean: which rows begin a new text
     mask:Tensor=None, # (b, n) boolean, False at padding
 )->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
-    "Logits; with `carry_state`, continuing from the call before"
+    "Predict the next token at every position; with `carry_state`, continue from the last call"
     if self.training and self.rec.carries and torch.is_grad_enabled() and ids.shape[1]<=self.window:
         warnings.warn(f'one window of {ids.shape[1]} tokens per step: what {self.kind!r} writes is '
                       'read in the next window, so that it learns nothing from this one; train '
@@ -457,8 +457,8 @@ def forward(self:RecurrentGPT2,
 # %% ../../nbs/30_models/12_gpt2.ipynb #4c832458
 class Reading(NamedTuple):
     "Where a model is inside a window"
-    state:GPT2State # At the start of the window
-    inside:GPT2State # Here
+    state:GPT2State # State at the start of the window
+    inside:GPT2State # State at the present position
     cache:object # Keys and values of the window so far; the base extends it in place
     window:Tensor # Tokens of the window so far, (b, t)
 
@@ -467,7 +467,7 @@ class Reading(NamedTuple):
 def next_logits(self:RecurrentGPT2,
     ids:Tensor, # Tokens, (b, n), of any number of windows
     state:Reading=None, # What an earlier call returned; it cannot be used twice
-    mask:Tensor=None, # None: padding would count
+    mask:Tensor=None, # Only None, since padding would be counted
 ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
     "Read tokens and predict the one that follows, from anywhere in a window"
     if mask is not None: raise ValueError('a mask: expected texts of one length, without padding')

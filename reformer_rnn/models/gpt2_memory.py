@@ -39,10 +39,10 @@ class GPT2Shape(NamedTuple):
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #53e25825
 def restart(
-    state:GPT2State, # What an earlier window left; None if there was none
+    state:GPT2State, # State after an earlier window; None if there was none
     rows:Tensor, # (b,) boolean: which rows begin a new text; None for none of them
 )->GPT2State:
-    "The state in which some rows have read nothing"
+    "Reset some rows of a state, as if they had read nothing"
     if state is None or rows is None: return state
     check_rows(rows, len(state.known))
     memory = state.memory.masked_fill(by_row(rows, state.memory), 0)
@@ -54,15 +54,14 @@ def by_row(rows, memory):
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #f6f6a831
 class Retrofit(nn.Module):
-    "What is added to a GPT-2; this one adds nothing, and is the control without memory"
+    "Base of what is added to a GPT-2; by itself it adds nothing: the control without memory"
     zeros,State = (),GPT2State # names of what starts at zero; the class of its states
-    n_tokens = 0
-    carries = False
-    # extra tokens at each end; is a memory written for the next window only? does it want what
-    # every block returns, in `ctx.hidden`?
+    n_tokens = 0 # extra tokens at each end of a window
+    carries = False # is a memory written for the next window only?
+    # does it need the outputs of all blocks, in `ctx.hidden`?
     pools = False
     def __init__(self,
-        shape:GPT2Shape, # Of the model
+        shape:GPT2Shape, # Sizes of the GPT-2
         layers:tuple=None, # Numbers of the blocks that are changed; None for all
     ):
         super().__init__()
@@ -70,7 +69,7 @@ class Retrofit(nn.Module):
         self.layers = self.check_layers(layers)
 
     def initialise(self, wte):
-        "Fit the size of what is added to the embeddings (vocab_sz, d_model)"
+        "Scale initial values to those of the embeddings `wte`, (vocab_sz, d_model)"
 
     @property
     def memory_shape(self)->tuple:
@@ -80,7 +79,7 @@ class Retrofit(nn.Module):
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #81ec9f53
 @patch
 def check_layers(self:Retrofit, layers):
-    "The places of the blocks, {number: place}"
+    "Map the numbers of the blocks to their places, or raise `ValueError`"
     layers = range(self.shape.n_layers) if layers is None else layers
     if not isinstance(layers, (tuple,list,range)):
         raise ValueError(f'layers={layers!r}: expected the numbers of blocks, such as (0, 2)')
@@ -92,10 +91,10 @@ def check_layers(self:Retrofit, layers):
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #d2bf1743
 @patch
 def check(self:Retrofit,
-    state, # What the caller gave; None passes
+    state, # State to check; None is accepted
     b:int, # Rows of the batch
 ):
-    "Refuse the state of another kind, of other sizes, or of other sequences"
+    "Refuse a state of another kind, of other sizes, or of other sequences"
     if state is None: return
     if type(state) is not self.State:
         raise ValueError(f'the state is a {type(state).__name__}: expected a '
@@ -116,8 +115,8 @@ def start(self:Retrofit, state, blocks, lengths=None):
 
 @patch
 def embed(self:Retrofit, ctx, x, past=0, write=True):
-    """Arguments of the model for embedded tokens (b, n, d), of which `past` of the same window are
-    in a cache"""
+    """Arguments of the model for embedded tokens (b, n, d), which follow `past` tokens of the same
+    window in a cache"""
     return dict(inputs_embeds=x)
 
 @patch
@@ -148,13 +147,13 @@ def remember(self:Retrofit, ctx, output):
 
 @patch
 def inside(self:Retrofit, ctx, state):
-    "The state for the next tokens of the same window, which other tokens reach through the cache"
+    "The state for the next tokens of the same window, which see earlier ones through the cache"
     return state
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #9f364e23
 @patch
 def next_state(self:Retrofit, ctx, output):
-    "The state for the next window; a row that was nothing but padding keeps the one it had"
+    "The state for the next window; a row with nothing but padding keeps its old one"
     memory = self.remember(ctx, output)
     if ctx.lengths is None:
         real = torch.ones(memory.shape[0], dtype=torch.bool, device=memory.device)
@@ -169,7 +168,7 @@ class LowRank(Retrofit):
     "Low-rank adaptation (Hu et al. 2022) of queries, keys and values"
     zeros = ('up',)
     def __init__(self,
-        shape:GPT2Shape, # Of the model
+        shape:GPT2Shape, # Sizes of the GPT-2
         r:int=64, # Rank
         layers:tuple=None, # Blocks; None for all
     ):
@@ -215,8 +214,8 @@ class GatedRecurrence(Retrofit):
     zeros = ('read',)
     State = SumsState
     def __init__(self,
-        shape:GPT2Shape, # Of the model
-        r:int=64, # Sums in a layer
+        shape:GPT2Shape, # Sizes of the GPT-2
+        r:int=64, # Number of sums in a layer
         decay:str='gated', # 'gated' by the input, or 'fixed', each sum with its own learned decay
         layers:tuple=None, # Blocks that get one; None for all
     ):
@@ -243,7 +242,7 @@ def memory_shape(self:GatedRecurrence):
 
 @patch
 def after_qkv(self:GatedRecurrence, ctx, i, x, qkv):
-    "Keep what attention reads"
+    "Keep the input of the attention"
     ctx.kept[i] = x
     return qkv
 
@@ -251,7 +250,7 @@ def after_qkv(self:GatedRecurrence, ctx, i, x, qkv):
 @patch
 def states(self:GatedRecurrence,
     j:int, # Place of the layer
-    x:Tensor, # What attention reads, (b, n, d)
+    x:Tensor, # Input of the attention, (b, n, d)
     s:Tensor, # State before, (b, r)
 )->Tensor: # (b, n, r)
     "The sums after every token"
@@ -261,7 +260,7 @@ def states(self:GatedRecurrence,
 
 @patch
 def after_out(self:GatedRecurrence, ctx, i, out):
-    "Add what the recurrence has to say"
+    "Add the output of the recurrence"
     j = self.layers[i]
     x = ctx.kept.pop(i).to(self.read[0].weight.dtype)
     s = (x.new_zeros(x.shape[0], self.write[j].out_features) if ctx.state is None
@@ -281,7 +280,7 @@ def remember(self:GatedRecurrence, ctx, output):
 
 @patch
 def inside(self:GatedRecurrence, ctx, state):
-    "The sums go on inside a window too"
+    "The sums so far, since they go on inside a window too"
     memory = self.remember(ctx, None)
     return SumsState(memory, torch.ones(memory.shape[0], dtype=torch.bool, device=memory.device))
 
@@ -289,7 +288,7 @@ def inside(self:GatedRecurrence, ctx, state):
 def pool_matrix(
     n:int, # Tokens of the window
     m:int, # Pieces
-    # How many of the tokens count in each row, (b,); None for all of them
+    # Number of tokens that count in each row, (b,); None for all of them
     lengths:Tensor=None,
 )->Tensor: # (m, n) or (b, m, n), every row a mean
     "Means of m pieces of n tokens; pieces share tokens where n is no multiple of m"
@@ -308,7 +307,7 @@ class Carry(nn.Module):
     def __init__(self, d): super().__init__(); self.gate = nn.Linear(2*d, d)
 
     def forward(self, state, new):
-        "Mix (b, m, d) for rows that know something, and take the new vectors for the others"
+        "Mix old and new vectors, (b, m, d), in rows that have an old one; else take the new one"
         if state is None: return new
         u = self.gate(torch.cat([state.memory,new], -1)).sigmoid()
         return torch.where(state.known[:,None,None], (1-u)*state.memory+u*new, new)
@@ -318,7 +317,7 @@ def memory_network(
     d:int, # Width
     hidden:int, # Hidden width; 0 for one matrix
 )->nn.Sequential:
-    "What makes memory of hidden states"
+    "The network that turns hidden states into memory"
     return nn.Sequential(nn.Linear(d, hidden), nn.GELU(),
                          nn.Linear(hidden, d)) if hidden else nn.Sequential(nn.Linear(d, d))
 
@@ -329,13 +328,13 @@ class PooledMemory(Retrofit):
     State = PooledState
     carries = True
     pools = True
-    speed = 10. # gates are stored divided by `speed`, so that Adam moves them as much faster
+    speed = 10. # gates are stored divided by `speed`, so that Adam moves them that much faster
     def __init__(self,
-        shape:GPT2Shape, # Of the model
-        m:int=8, # Vectors
+        shape:GPT2Shape, # Sizes of the GPT-2
+        m:int=8, # Number of memory vectors
         hidden:int=None, # Hidden width of the network; None for d_model
-        norm:bool=True, # Normalise what goes into it?
-        # A gate between old and new vectors? Without it every window encodes the memory anew
+        norm:bool=True, # Normalise the input of the network?
+        # Mix old and new vectors by a gate? Without it, every window replaces the memory
         carry:bool=True,
         layers:tuple=None, # Blocks that read the memory; None for all
     ):
@@ -386,7 +385,7 @@ def after_qkv(self:PooledMemory, ctx, i, x, qkv):
 
 @patch
 def before_out(self:PooledMemory, ctx, i, x):
-    "Add what the heads find in the memory"
+    "Add what the heads read from the memory"
     if not ctx.kv: return x
     q,(k,v) = ctx.kept.pop(i),ctx.kv[i]
     found = F.scaled_dot_product_attention(q, k.to(q.dtype), v.to(q.dtype),
@@ -411,10 +410,10 @@ class MemoryTokens(Retrofit):
     carries = True
     State = TokensState
     def __init__(self,
-        shape:GPT2Shape, # Of the model
-        m:int=8, # Vectors
+        shape:GPT2Shape, # Sizes of the GPT-2
+        m:int=8, # Number of memory vectors
         hidden:int=None, # Hidden width of the network; None for 2 d_model, 0 for a single matrix
-        carry:bool=False, # A gate between old and new vectors? The paper has none
+        carry:bool=False, # Mix old and new vectors by a gate? Not in the paper
     ):
         super().__init__(shape)
         d = shape.d_model
@@ -435,7 +434,7 @@ class MemoryTokens(Retrofit):
 @patch
 @torch.no_grad()
 def initialise(self:MemoryTokens, wte):
-    "Make what is added as large as the embeddings"
+    "Scale the memory tokens to the size of the embeddings `wte`"
     size = wte.float().std()
     out = self.network[-1]
     self.write.mul_(size); nn.init.zeros_(out.bias)
@@ -475,7 +474,7 @@ def embed(self:MemoryTokens, ctx, x, past=0, write=True):
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #9ff546a4
 @patch
 def remember(self:MemoryTokens, ctx, output):
-    "What the model made of the last m tokens, (b, m, d)"
+    "The new memory, from the hidden states of the last m tokens, (b, m, d)"
     new = self.network(self.norm(output.last_hidden_state[:,-self.m:].to(self.write.dtype)))
     return new if self.carry is None else self.carry(ctx.state, new)
 

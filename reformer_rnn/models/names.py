@@ -13,7 +13,7 @@ def parse_attention(
     # Name of a layer, perhaps with `-N` rounds for 'lsh' or `-MAP` for 'linear', perhaps after
     # 'reversible-'
     name:str,
-    **lsh_options, # Options that hashed attention gets besides
+    **lsh_options, # More options for hashed attention
 )->tuple: # Name of the layer, and dict of the options of `LM` that belong to it
     "Read the name of an attention with its options"
     if name.startswith('reversible-'):
@@ -30,10 +30,10 @@ def parse_attention(
 # %% ../../nbs/30_models/00_names.ipynb #161c26c6
 def named_attention(
     name:str, # Key of `attention_layers`, or a name with options
-    options:dict, # Options of the layer that were given besides
+    options:dict, # Other options of the layer
     reversible:bool, # Was a reversible stack asked for?
 )->tuple: # Name of the layer, its options, and whether the stack is to be reversible
-    "What a model builds for a name"
+    "Resolve the name of an attention into what a model builds"
     if not isinstance(name, str) or '-' not in name: return name,options,reversible
     layer,named = parse_attention(name)
     reversible = named.pop('reversible', False) or reversible
@@ -43,7 +43,7 @@ def named_attention(
 def evaluation_forms(
     name:str, # Attention of the trained model
 )->dict: # Column -> attention; empty for an attention with no other form
-    "The forms under which a trained model can be evaluated"
+    "The forms of attention in which a trained model can be evaluated"
     kind = parse_attention(name)[0]
     if kind in ('softmax','linear'): return {'full':'softmax', 'linear':'linear'}
     if kind in ('shared_qk','lsh'):

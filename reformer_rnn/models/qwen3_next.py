@@ -23,7 +23,7 @@ def gated_delta_rule(
     initial_state:Tensor=None, # What an earlier call returned
     output_final_state:bool=False, # Return the state?
     use_qk_l2norm_in_kernel:bool=False, # Give queries and keys length one?
-    # What the caller passes on to GPU kernels; `cu_seqlens`, for packed sequences, must be None
+    # Other arguments for GPU kernels, not used; `cu_seqlens`, for packed sequences, must be None
     **kwargs,
 # `(out, state)`: out is (b, n, heads of values, dv), the state (b, heads of values, d, dv) or None
 ):
@@ -45,7 +45,7 @@ def gated_delta_rule(
 # %% ../../nbs/30_models/14_qwen3_next.ipynb #0dbf5712
 @contextmanager
 def our_delta_rule():
-    "Inside a `with` block, Qwen3-Next computes with `gated_delta_rule`"
+    "Let Qwen3-Next compute with `gated_delta_rule` inside a `with` block"
     from transformers.models.qwen3_next import modeling_qwen3_next as module
     names = 'torch_chunk_gated_delta_rule','torch_recurrent_gated_delta_rule'
     before = {name: getattr(module, name) for name in names}

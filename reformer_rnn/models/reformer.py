@@ -26,7 +26,7 @@ class ReformerLM(LM):
         n_hashes:int=2, # Rounds of hashed attention
         bucket_size:int=64, # Keys of its bucket that a position sees in every round
         d_head:int=None, # Width of a head; default d_model/n_heads
-        max_len:int=1024, # Longest sequence; sizes the grid of positions and the number of buckets
+        max_len:int=1024, # Longest sequence; sets the grid of positions and the number of buckets
         positions='axial', # As for `LM`
         reversible:bool=True, # As for `LM`
         ff_chunks:int=4, # As for `LM`; 4 makes a piece of the hidden layer as large as a stream
@@ -36,6 +36,9 @@ class ReformerLM(LM):
         if not pattern or isinstance(pattern, str):
             raise ValueError(f"pattern={pattern!r}: expected a tuple of attention names, such as "
                              "('local','lsh')")
+        for name in {'attention','at'} & kwargs.keys():
+            raise ValueError(f'{name}={kwargs[name]!r}: expected none, since `pattern` says what '
+                             'every block has')
         pairs = [(o,{}) if isinstance(o, str) else o for o in pattern]
         at = {i: (name,dict(d_head=d_head) | own.get(name, {}) | more)
               for i,(name,more) in zip(range(check_int('n_layers', n_layers)), cycle(pairs))}

@@ -43,13 +43,13 @@ class TransformerXL(LM):
         d_model:int=512, # Width
         n_layers:int=12, # Number of blocks
         n_heads:int=8, # Heads of every attention layer
-        # Past positions that every layer remembers; the authors train with as many as a segment has
+        # Past positions that every layer remembers; in training, the authors use those of a segment
         mem_len:int=512,
-        clamp_len:int=None, # Distance from which on all codes are the same; None for never
+        clamp_len:int=None, # Distances beyond this one share its code; None for no limit
         same_length:bool=False, # Does every position see the last `mem_len`, and no more?
         # A key of `attention_layers` that names a kind of relative attention
         attention:str='relative',
-        # On embedding, codes and in every block; after the last block too if norm='post'
+        # Dropout on embedding, codes and in every block; after the last block too if norm='post'
         dropout:float=0.,
         tie_weights:bool=True, # Use the embedding as the output layer?
         norm:str='post', # As for `LM`
@@ -70,7 +70,7 @@ class TransformerXL(LM):
 
 # %% ../../nbs/30_models/08_transformer_xl.ipynb #fee5936b
 def init_xl(
-    module:nn.Module, # One module, as `nn.Module.apply` gives them
+    module:nn.Module, # Any module, as `nn.Module.apply` passes them
 ):
     "Give a module the initial values of the Transformer-XL"
     if isinstance(module, (nn.Linear,nn.Embedding)): nn.init.normal_(module.weight, std=.02)
@@ -85,9 +85,9 @@ def init_xl(
 @contextmanager
 def memory(self:TransformerXL,
     mem_len:int, # Past positions that every layer remembers
-    **options, # `clamp_len`, `same_length`; what is not given stays as it is
+    **options, # `clamp_len`, `same_length`; others stay as they are
 ):
-    "Another memory inside a `with` block, empty at its beginning"
+    "Use a memory of another length inside a `with` block; it is empty at the beginning"
     names = dict.fromkeys(o.name for o in self.modules() if isinstance(o, RelativeAttention))
     outer = self.state
     with ExitStack() as stack:
@@ -99,7 +99,7 @@ def memory(self:TransformerXL,
 
 # %% ../../nbs/30_models/08_transformer_xl.ipynb #e0281c60
 def xl_enwik8(
-    **changes, # Arguments of `TransformerXL` that are to be others
+    **changes, # Arguments of `TransformerXL` to change
 )->dict: # Arguments of `TransformerXL`
     """The model of 12 blocks for enwik8 (Dai et al. 2019); it is evaluated with
     `memory(**xl_enwik8_memory)` and segments of 80"""
@@ -110,7 +110,7 @@ xl_enwik8_memory = dict(mem_len=2100, clamp_len=820, same_length=True)
 
 # %% ../../nbs/30_models/08_transformer_xl.ipynb #4a915625
 def rsa_xl_enwik8(
-    **changes, # Arguments of `TransformerXL` that are to be others
+    **changes, # Arguments of `TransformerXL` to change
 )->dict: # Arguments of `TransformerXL`
     "The model of 14 blocks with recurrence encoding matrices for enwik8 (Huang et al. 2023)"
     return xl_enwik8(n_layers=14, attention='rsa_relative',

@@ -40,27 +40,27 @@ from ..runs.train import (
 class CharLMConfig(LongRun):
     "Settings of the character experiment"
     positional = 'file' # The option that needs no name
-    file:str = '' # File to learn; without one, the first 100,000 bytes of enwik8, which are shipped
-    attention:tuple = ('linear',) # Also lsh-N, reversible-NAME, or xl, rsa-xl, tl-xl, brt, rsa-brt
+    file:str = '' # File to learn; empty for the first 100,000 bytes of enwik8, which are shipped
+    attention:tuple = ('linear',) # Layers, lsh-N, reversible-NAME, xl, rsa-xl, tl-xl, brt, rsa-brt
     evaluate:tuple = () # Other forms to evaluate as well: full, linear, LSH-8, LSH-4, LSH-2, LSH-1
     n_bytes:int = 0 # Use only this many bytes from the beginning of the file; 0 for all
     letters:bool = False # Read the 27 symbols of text8 instead of bytes, filtering Wikipedia's XML?
     valid:float = .1 # Share of the text held out, after the training part
     test:float = 0. # Share for a final test, at the end; 0 for none
     d_model:int = 128 # Width of the model
-    n_layers:int = 2 # Blocks
-    n_heads:int = 4 # Heads
+    n_layers:int = 2 # Number of blocks
+    n_heads:int = 4 # Number of heads
     bucket_size:int = 32 # Keys of its bucket that a position sees in each round of hashing
-    dropout:float = 0. # After the embedding and in every block
+    dropout:float = 0. # Dropout after the embedding and in every block
     seq_len:int = 256 # Bytes in a row of a batch, over which gradients flow
-    bs:int = 16 # Rows
+    bs:int = 16 # Rows of a batch
     epochs:int = 1 # Passes through the training text
     lr:float = 3e-3 # Highest learning rate of the one-cycle schedule
-    carry:bool = False # Carry the state from batch to batch? For attentions whose state is bounded
+    carry:bool = False # Carry the state from batch to batch? Only for a state of bounded size
     mem_len:int = 0 # Memory of the XLs, window of brt and rsa-brt; 0 for as long as a row
     eval_mem_len:int = 0 # Memory of the XLs in evaluation; 0 for that of training
-    # Of the two cosine and two sine heads of rsa-xl, tl-xl and rsa-brt; those of a public
-    # reproduction
+    # Dilations of the two cosine and two sine heads of rsa-xl, tl-xl and rsa-brt; by default those
+    # of a public reproduction
     dilations:tuple = (3,6,9,12)
     sample:int = 200 # Bytes to generate at the end
     results:str = 'results/charlm' # Folder for the JSON file of every run, and the picture
@@ -95,7 +95,7 @@ def only_letters(
     return ids,f'{name}, {len(ids):,} letters'
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #386a9fca
-# Its class, has it recurrence encoding matrices, and how many free lags in their place?
+# Class of a model; has it recurrence encoding matrices? how many free lags in their place?
 Whole = namedtuple('Whole', 'build matrices lags', defaults=(None,))
 
 # Names of models, which always carry their state
@@ -151,7 +151,7 @@ def continuation(
     n:int, # Number of tokens to add
     device:str='cpu', # Where the model is
 )->Tensor: # (n,)
-    "Continue a text at temperature 0.8, always in the same way"
+    "Continue a text at temperature 0.8, always with the same random numbers"
     generator = torch.Generator(device).manual_seed(0)
     ids = text[None].long().to(device)
     return model.generate(ids, n, temperature=.8, generator=generator)[0].cpu()
@@ -159,8 +159,8 @@ def continuation(
 # %% ../../nbs/70_papers/01_charlm.ipynb #d4c10de5
 def heldout_bits(
     cfg:CharLMConfig, # Settings
-    model:LM, # Trained
-    attention:str, # Its name
+    model:LM, # A trained model
+    attention:str, # Name of its attention
     part:Tensor, # The text, (n,)
 )->float:
     "Bits per byte of a part of the text, every byte but the first predicted once"
@@ -173,8 +173,8 @@ def heldout_bits(
 # %% ../../nbs/70_papers/01_charlm.ipynb #63e4da2c
 def charlm_bits(
     cfg:CharLMConfig, # Settings
-    model:LM, # Trained
-    attention:str, # Its name
+    model:LM, # A trained model
+    attention:str, # Name of its attention
     ids:Tensor=None, # A text, (n,); None for the held-out part of the run's own
 ): # `(bits, ids)`
     "Bits per byte of a text as a run measures them"
@@ -184,11 +184,11 @@ def charlm_bits(
 
 def other_form(
     cfg:CharLMConfig, # Settings
-    model:LM, # Of a run
-    attention:str, # How it is trained
+    model:LM, # Model of a run
+    attention:str, # The attention it was trained with
     column:str, # One of `cfg.evaluate`
 ): # A context, or `ValueError`
-    "Give a model another form of its attention for a while"
+    "Give a model another form of its attention inside a `with` block"
     forms = evaluation_forms(attention)
     if not forms:
         raise ValueError(f'evaluate={column!r}: {attention} has no other forms; leave evaluate out')
@@ -245,7 +245,7 @@ def written(cfg, model, text):
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #12f8e490
 def check_charlm(cfg:CharLMConfig):
-    "Refuse what else cannot be run, before the first step, and say what is read"
+    "Refuse further settings that cannot be run, before the first step, and print what is read"
     check_int('seq_len', cfg.seq_len, minimum=2)
     text,name = load_text(cfg)
     text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=4)
@@ -259,7 +259,7 @@ def check_charlm(cfg:CharLMConfig):
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #e206a75a
 def bits_unit(run)->str:
-    "What the bits of a run are counted per: 'byte' or 'character'"
+    "The unit to which the bits of a run refer: 'byte' or 'character'"
     return 'character' if run['config'].get('letters') else 'byte'
 
 def has_learned(run)->bool:
@@ -267,9 +267,9 @@ def has_learned(run)->bool:
     return run['bits_per_byte']<run['floors']['unigram']
 
 def bits_table(
-    runs:Runs, # On one text
+    runs:Runs, # Runs on one text
 )->pd.DataFrame: # Rows: attentions and floors
-    "Bits per byte or character of all runs, and of the trivial models"
+    "Tabulate bits per byte or character of all runs, and of the trivial models"
     unit = f'bits per {bits_unit(runs[0])}'
     def learned(own): return f'{sum(map(has_learned, own))} of {len(own)}'
     table = runs.table({unit: ('bits_per_byte','.3f'), 'runs below unigram': learned})
@@ -278,9 +278,9 @@ def bits_table(
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #a75d9cd5
 def plot_charlm(
-    runs:Runs, # On one text
+    runs:Runs, # Runs on one text
 )->plt.Figure:
-    "Training loss in bits over the steps, the held-out text, and the floors"
+    "Draw the training loss in bits over the steps, the held-out text, and the floors"
     ax = runs.plot('steps.train_loss', scale=1/math.log(2), smooth=5)
     def end(run): return run['steps']['step'][-1],run['bits_per_byte']
     runs.lines(ax, end, marker='o', label=None)
@@ -296,7 +296,7 @@ def plot_charlm(
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #0a9bb6f7
 def charlm_report(runs:Runs)->dict:
-    "What is printed at the end"
+    "The tables and texts that are printed at the end"
     found = {'Held-out text': bits_table(runs)}
     for run in runs:
         name = f'{run["attention"]}, seed {run["seed"]}'

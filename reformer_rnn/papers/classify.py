@@ -35,15 +35,15 @@ PACKAGES = 'asyncio','email','http','importlib','logging','multiprocessing','uni
 class ClassifyConfig(LongRun):
     "Settings of the classification experiment"
     packages:tuple = PACKAGES # The classes: packages of Python's library
-    n_words:int = 200 # Words of a docstring that are read; one or two in a hundred have more
+    n_words:int = 200 # Words to read of each docstring; one or two in a hundred have more
     test:float = .2 # Share of the docstrings that is held out
     d_model:int = 64 # Width of the model
-    n_layers:int = 1 # Blocks
-    n_heads:int = 4 # Heads
+    n_layers:int = 1 # Number of blocks
+    n_heads:int = 4 # Number of heads
     bucket_size:int = 16 # Keys of its bucket that a position sees in each round of hashing
-    dropout:float = .3 # In the backbone
-    out_dropout:float = .5 # Before the output layer
-    bs:int = 32 # Docstrings a step
+    dropout:float = .3 # Dropout in the backbone
+    out_dropout:float = .5 # Dropout before the output layer
+    bs:int = 32 # Docstrings per step
     epochs:int = 12 # Passes through the training part
     lr:float = 6e-3 # Highest learning rate of the one-cycle schedule
     results:str = 'results/classify' # Folder for the JSON file of every run
@@ -53,7 +53,7 @@ def docstrings(
     packages:tuple, # Names of packages of Python's library
     n_words:int=200, # Words to keep of each
 )->pd.DataFrame: # Columns `text` and `label`, each text once
-    "Docstrings of at least six words, tests left out, or `ValueError`"
+    "Collect docstrings of at least six words, without those of tests, or raise `ValueError`"
     root = Path(sysconfig.get_path('stdlib'))
     rows = []
     for package in packages:
@@ -81,8 +81,8 @@ def texts_of(
 # %% ../../nbs/70_papers/06_classify.ipynb #b5220054
 def held_out_texts(
     table:pd.DataFrame, # From `docstrings`
-    share:float=.2, # To be held out
-    seed:int=0, # Which ones
+    share:float=.2, # Share of the rows to hold out
+    seed:int=0, # Selects these rows
 )->pd.DataFrame: # With a column `test`
     "Mark a random part of the rows"
     chosen = random_order(len(table), seed, 1)[:round(share*len(table))]
@@ -91,7 +91,7 @@ def held_out_texts(
 def text_label(
     table:pd.DataFrame, # From `docstrings`
 )->str: # Python's version, and the beginning of a checksum
-    "What to call the texts in a record"
+    "Name the texts of a record"
     digest = hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
     return (f'{len(table):,} docstrings of Python {platform.python_version()}, '
             f'sha256 {digest[:16]}')
@@ -110,23 +110,23 @@ def bags_of_words(
     return found
 
 # %% ../../nbs/70_papers/06_classify.ipynb #e035e5a5
-PADDING = 1 # The token with which fastai fills texts up
+PADDING = 1 # The token with which fastai pads texts
 
 def classify_dls(
     table:pd.DataFrame, # From `held_out_texts`
-    bs:int=32, # Texts a batch
+    bs:int=32, # Texts per batch
     device='cpu', # Where the batches go
 )->TextDataLoaders:
-    "fastai's loaders of a table"
+    "Make fastai's loaders from a table"
     return TextDataLoaders.from_df(table, text_col='text', label_col='label', valid_col='test',
                                    bs=bs, num_workers=0, device=device)
 
 def classify_learner(
     cfg:ClassifyConfig, # Settings
-    attention:str, # Of the backbone
+    attention:str, # Attention of the backbone
     dls:TextDataLoaders, # From `classify_dls`
 )->Learner:
-    "A `Learner` that classifies texts"
+    "Make a `Learner` that classifies texts"
     words,labels = dls.vocab
     backbone = language_model(cfg, attention, len(words), max_len=512, positions='sinusoidal',
                               dropout=cfg.dropout)
@@ -148,7 +148,7 @@ def train_classify(cfg:ClassifyConfig, attention:str, seed:int)->dict:
 
 # %% ../../nbs/70_papers/06_classify.ipynb #968fd3bd
 def check_classify(cfg:ClassifyConfig):
-    "Refuse what else cannot be run, before the first step, and say what is read"
+    "Refuse further settings that cannot be run, before the first step, and print what is read"
     check_int('n_words', cfg.n_words, 6)
     if len(set(cfg.packages))<2:
         raise ValueError(f'packages={cfg.packages}: expected at least two, to tell them apart')
@@ -164,9 +164,9 @@ def check_classify(cfg:ClassifyConfig):
 
 # %% ../../nbs/70_papers/06_classify.ipynb #968fd3be
 def classify_table(
-    runs:Runs, # With the same settings
+    runs:Runs, # Runs with the same settings
 )->pd.DataFrame: # A row per attention and per baseline
-    "Share of held-out texts with the right label, with its interval over seeds"
+    "Tabulate the share of held-out texts with the right label, with its interval over seeds"
     table = runs.table({'accuracy': ('accuracy','.3f')})
     once = runs.of(runs.models[0])
     for name,title in (('weighted','bag of words, weighted'), ('counts','bag of words, counts'),

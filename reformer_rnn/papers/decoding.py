@@ -39,17 +39,17 @@ class DecodingConfig(Measurement):
     # Layers to measure
     layers:tuple = ('softmax','lsh-4','linear','gated_linear','delta','sliding','block_recurrent')
     positions:tuple = (256,1024,4096,8192) # Positions at which tokens are read
-    batches:tuple = (1,16,128) # Rows that are written together, after the first of the positions
+    batches:tuple = (1,16,128) # Rows that are generated together, after the first of the positions
     compiled:tuple = ('linear',) # Layers to measure compiled as well
-    d_model:int = 256 # Width
-    n_heads:int = 4 # Heads
-    window:int = 128 # Of layers that have one, and number of state vectors
+    d_model:int = 256 # Width of the model
+    n_heads:int = 4 # Number of heads
+    window:int = 128 # Window of layers that have one, and number of state vectors
     tokens:int = 3 # Tokens of a timed call
     rounds:int = 7 # Timed calls of each
     results:str = 'results/decoding' # Folder for the JSON file
 
     def check(self):
-        "Refuse layers that are no RNN, and positions that are not in order"
+        "Refuse layers that are not RNNs, and positions that are not in order"
         Measurement.check(self)
         for name in (*self.layers,*self.compiled):
             check_choice('layers', name.split('-')[0], attention_layers)
@@ -81,12 +81,12 @@ def read_on(model, state, n, batch):
 
 def writing(
     cfg:DecodingConfig, # Settings
-    model, # Any model that writes
-    state, # After a text
+    model, # Any model that generates text
+    state, # Its state after a text
     batch:int=1, # Rows
     compiled=None, # As for `Replay`
 ): # Function without arguments
-    "Some tokens of a text, after those that find out what can be repeated"
+    "Make a call that generates some tokens, after first ones that find out what can be repeated"
     step = Replay(model, state, compiled)
     ids = torch.zeros(batch, 1, dtype=torch.long)
     def call(n=cfg.tokens):
@@ -101,7 +101,7 @@ def limit_calls(
     n:int, # Keys
     batch:int=1, # Rows
 )->dict: # Name -> function without arguments
-    "What no model of these sizes can do without"
+    "Make calls that do what no model of these sizes can do without"
     model = decoding_model(cfg, 'softmax')
     weights = [module.weight for module in model.modules() if isinstance(module, nn.Linear)]
     rows = {w.shape[1]: torch.randn(batch, w.shape[1]) for w in weights}
@@ -122,7 +122,7 @@ def peer_call(
     name:str, # One of `PEERS`
     n:int, # Keys that are there
 ): # Function without arguments
-    "Some tokens with a cache of `transformers`, filled at random"
+    "Make a call that generates some tokens with a cache of `transformers`, filled with a text"
     from transformers import DynamicCache,LlamaConfig,LlamaForCausalLM,StaticCache
     sizes = dict(vocab_size=256, hidden_size=cfg.d_model, intermediate_size=4*cfg.d_model)
     config = LlamaConfig(**sizes, num_hidden_layers=2, num_attention_heads=cfg.n_heads,
@@ -214,7 +214,7 @@ def recurrence_call(
     heads:int=8, # Heads
     d:int=64, # Width of a head
 ): # Function without arguments
-    "One step of linear attention, over and over"
+    "Make a call that repeats one step of linear attention"
     q,k,v = torch.randn(3, batch, heads, 1, d)
     if name==AUTHORS: return authors_call(q, k, v)
     state = LinearState(torch.rand(batch, heads, d, d), torch.rand(batch, heads, d))
@@ -258,9 +258,9 @@ def time_recurrence(
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #4fc7c259
 def decoding_table(
-    run:dict, # Of `decoding`
+    run:dict, # Record of `decoding`
 )->pd.DataFrame: # One row for each layer, limit and peer
-    "Milliseconds of a token at every position, in batches, and in a compiled step"
+    "Tabulate milliseconds per token at every position, in batches, and in a compiled step"
     tokens = pd.DataFrame(run['tokens'])
     batches = pd.DataFrame(run['batches'])
     at = tokens.pivot(index='name', columns='position', values='median')

@@ -33,17 +33,17 @@ class DeviceConfig(Measurement):
     "Settings of the check of a device"
     positional = 'device' # given without its name
     device:str = 'cpu' # Any device of PyTorch: cpu, cuda, cuda:1, mps, xpu
-    layers:tuple = () # Layers to measure; all that are recurrent if there are none here
+    layers:tuple = () # Layers to measure; none for all recurrent ones
     length:int = 1024 # Tokens of a sequence
-    d_model:int = 256 # Width
-    n_heads:int = 4 # Heads
-    window:int = 128 # Of layers that have one
+    d_model:int = 256 # Width of the model
+    n_heads:int = 4 # Number of heads
+    window:int = 128 # Window of layers that have one
     memory:bool = True # Measure memory as well? On a CPU, each layer needs a process of its own
     rounds:int = 5 # Timed training steps of each candidate; tokens are timed four times as often
     results:str = 'results/device' # Folder for the JSON file
 
     def check(self):
-        "Refuse a device that is not there, and layers that are no RNN"
+        "Refuse a device that cannot be used, and layers that are not RNNs"
         super().check()
         check_device(self.device)
         for name in self.layers: check_choice('layers', name, recurrent_layers())
@@ -96,7 +96,7 @@ def whole_models(
 # %% ../../nbs/70_papers/05_device.ipynb #78ee9829
 def error_on(
     device:str, # Where it is to run
-    dtype:torch.dtype, # In which type
+    dtype:torch.dtype, # Type of its weights and of vectors
     module, # Any module; it is moved and cast
     x:Tensor, # Its input, on the CPU: tokens, or vectors in float64
 )->float: # Largest difference to float64 on the CPU, relative to the largest output
@@ -129,7 +129,7 @@ FUSED = 'fused attention' # PyTorch's kernel alone
 def training_call(
     cfg:DeviceConfig, # Settings
     name:str, # A layer, `FUSED`, or 'linear, fla'
-    dtype:torch.dtype, # Of weights and input
+    dtype:torch.dtype, # Type of weights and input
 ): # Function without arguments
     "A forward and a backward pass"
     options = dict(device=cfg.device, dtype=dtype)
@@ -149,7 +149,7 @@ def training_call(
 
 # %% ../../nbs/70_papers/05_device.ipynb #3feda5c0
 def trained(cfg:DeviceConfig)->list:
-    "Names of what is trained"
+    "Names of the candidates whose training is timed"
     known = list(cfg.layers or recurrent_layers())
     able = find_spec('fla') and cfg.device.startswith('cuda') and 'linear' in known
     return [*known,FUSED,*(['linear, fla'] if able else [])]
@@ -174,7 +174,7 @@ def time_device_training(
 def token_call(
     cfg:DeviceConfig, # Settings
     name:str, # A layer
-    dtype:torch.dtype, # Of the weights
+    dtype:torch.dtype, # Type of the weights
 ): # Function without arguments
     "Read one more token after a text"
     model = build_model(cfg, name).to(cfg.device, dtype)
@@ -201,9 +201,9 @@ def measure_device_memory(
 
 # %% ../../nbs/70_papers/05_device.ipynb #41e64c21
 def device_table(
-    run:dict, # Of `device`
+    run:dict, # Record of `device`
 )->pd.DataFrame: # One row for each layer, model and kernel
-    "Errors, milliseconds, and memory"
+    "Tabulate errors, milliseconds and memory"
     def wide(part, column):
         rows = [dict(name=row['name'], dtype=row['dtype'], value=column(row)) for row in run[part]]
         return pd.DataFrame(rows).pivot(index='name', columns='dtype', values='value')[[*DTYPES]]
@@ -225,5 +225,5 @@ device_experiment = Measuring(
     'device', DeviceConfig,
     dict(errors=measure_errors, training=time_device_training, tokens=time_device_tokens,
          memory=measure_device_memory),
-    'check and time every layer on a device', places=('device',),
+    'check and time every layer on a device',
     report=lambda record: {f"On {record['environment']['device']}": device_table(record)})

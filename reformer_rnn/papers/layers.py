@@ -30,16 +30,16 @@ class LayersSpeedConfig(Measurement):
     positions:tuple = (256,1024,4096,16384) # Positions at which one more token is read
     lengths:tuple = (256,1024,4096) # Lengths of the sequences of a training step
     tokens:int = 4096 # Tokens of a training step: batch size times length
-    d_model:int = 256 # Width
-    n_layers:int = 2 # Blocks
-    n_heads:int = 4 # Heads
+    d_model:int = 256 # Width of the model
+    n_layers:int = 2 # Number of blocks
+    n_heads:int = 4 # Number of heads
     window:int = 128 # Window, memory of relative attention, and number of state vectors
     rounds:int = 5 # Timed training steps of each layer; tokens are timed ten times as often
     seed:int = 0 # Seed of the weights
     results:str = 'results/layers' # Folder for the JSON file
 
     def check(self):
-        "Refuse layers that are no RNN as well"
+        "Refuse layers that are not RNNs as well"
         super().check()
         recurrent = [name for name,layer in attention_layers.items() if layer.recurrent]
         for name in self.layers: check_choice('layers', name, recurrent)
@@ -87,9 +87,9 @@ def time_layer_training(
 
 # %% ../../nbs/70_papers/03_layers.ipynb #41f77ea2
 def layers_table(
-    run:dict, # Of `layers_speed`
+    run:dict, # Record of `layers_speed`
 )->pd.DataFrame: # One row for each layer
-    "KiB of state, milliseconds per token, and tokens per second of training"
+    "Tabulate KiB of state, milliseconds per token, and tokens per second of training"
     tokens = pd.DataFrame(run['tokens']).pivot(index='name', columns='position')
     training = pd.DataFrame(run['training']).pivot(index='name', columns='n')
     whole = '{:,.0f}'.format

@@ -24,11 +24,11 @@ class SpeedConfig(Measurement):
     "Settings of the speed measurements"
     lengths:tuple = (128,256,512,1024,2048,4096,8192) # Lengths of a training pass
     positions:tuple = (16,64,256,1024,4096,16384) # Positions at which one more token is generated
-    n_heads:int = 8 # Heads
+    n_heads:int = 8 # Number of heads
     d_head:int = 64 # Width of a head
     n_hashes:int = 4 # Rounds of hashed attention
-    bucket_size:int = 64 # Its window
-    matrix_limit:int = 8192 # Longest sequence for the form with a matrix (GBs at 8192)
+    bucket_size:int = 64 # Window of hashed attention
+    matrix_limit:int = 8192 # Longest sequence for the form with a matrix, which takes GBs at 8192
     results:str = 'results/speed' # Folder for the JSON file
 
 # %% ../../nbs/70_papers/02_speed.ipynb #3f27b499
@@ -59,7 +59,7 @@ def training_call(
     name:str, # One of `candidates`
     n:int, # Length
 ): # Function without arguments
-    "A forward and backward pass on random input"
+    "Make a forward and backward pass on random input"
     f = candidates(cfg, n)[name]
     shape = 1,cfg.n_heads,n,cfg.d_head
     return both_passes(f, *(torch.randn(shape, requires_grad=True) for _ in range(3)))
@@ -95,7 +95,7 @@ def going_on(
     model:LM, # In evaluation mode
     state, # After a text
 ): # Function without arguments
-    "Read one more token, behind the one that the last call has read"
+    "Make a call that reads one more token, after the one that the last call has read"
     token = torch.zeros(1, 1, dtype=torch.long)
     def call():
         nonlocal state

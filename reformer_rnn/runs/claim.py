@@ -40,11 +40,11 @@ class Results:
                                     f'a checkout of {REPOSITORY}')
 
     def files(self)->list: # Paths
-        "All records"
+        "The files of all records"
         return sorted(self.root.glob('*/**/results/**/*.json'))
 
     def folder(self, name)->Path: # None if there is none
-        "Where an experiment's records lie"
+        "The folder of an experiment's records"
         found = sorted(self.root.glob(f'*/**/results/{name}'))
         return next((path for path in found if path.is_dir()), None)
 
@@ -58,7 +58,7 @@ class Results:
 def answers(
     runs, # Records of one model
 )->int: # 0 if the records do not say it
-    "How many held-out sequences or texts are behind the accuracies of runs"
+    "Count the held-out sequences or texts behind the accuracies of runs"
     def held_out(run):
         places = run,run.get('config', {})
         found = [o[name] for o in places for name in ('n_test','n_valid') if name in o]
@@ -67,9 +67,9 @@ def answers(
 
 def mean_of(
     attention:str, # Name of the model
-    path:str, # Of the number
+    path:str, # Path of the number in a record
 ): # Function of records
-    "Measure: a number of one model"
+    "Measure: the mean of a number over the seeds of one model"
     def measure(runs):
         own = runs.of(attention)
         check_definition(own, path)
@@ -82,11 +82,11 @@ def mean_of(
 def difference(
     attention:str, # Name of one model
     other:str, # Name of the other
-    path:str, # Of the number
-    other_path:str='', # Of the number of the other; empty for the same
+    path:str, # Path of the number in a record
+    other_path:str='', # Path of the number of the other; empty for the same
 ): # Function of records
     """Measure: one model minus another, or one number minus another of the same model, seed by
-    seed; of two folders, which differ in what is asked, the first minus the second"""
+    seed; given records of two folders, the first minus the second"""
     def measure(runs, others=None):
         ours,theirs = runs.of(attention),(runs if others is None else others).of(other)
         check_definition(ours, path)
@@ -103,7 +103,7 @@ def difference(
 def bits_in_training(
     runs:Runs, # Records
     attention:str, # Name of the model
-    share:float=1., # Of the updates, the first ones
+    share:float=1., # Use this share of the updates, the first ones
 )->dict: # Seed -> bits
     "Mean training loss in bits"
     losses = runs.of(attention).by_seed('steps.train_loss')
@@ -111,7 +111,7 @@ def bits_in_training(
 
 def pooled(
     measure, # A measure of one folder
-): # Measure of several, with equal settings
+): # Measure of several folders, which must have equal settings
     "Measure: runs of several folders as if they lay in one"
     def of_all(*folders):
         runs = Runs([run for own in folders for run in own])
@@ -123,14 +123,14 @@ def pooled(
 older_names = dict(states_by_document='states') # What is measured now -> what it was before
 
 def run_name(run)->str:
-    "A record in an error"
+    "The name of a record in error messages"
     return run.get('file') or f'{run.get("attention", "a record")}, seed {run.get("seed")}'
 
 def check_definition(
     runs, # Records
-    path:str, # Of the number that is read
+    path:str, # Path of the number that is read
 ):
-    "Refuse a measure that was defined otherwise when a record was made, with `ValueError`"
+    "Raise `ValueError` if a measure was defined differently when a record was made"
     room = path.partition('.')[0]
     if room in older_names.values():
         raise ValueError(f'{path!r} is a measure of an older definition: expected one of '
@@ -146,7 +146,7 @@ def check_settings(
     run:dict, # A record
     other:dict, # Another
 ):
-    "Refuse two runs whose settings differ in more than model and seed, with `ValueError`"
+    "Raise `ValueError` if the settings of two runs differ in more than model and seed"
     ours,theirs = (same_settings(record.get('config', {})) for record in (run,other))
     for name in ours.keys()&theirs.keys():
         if ours[name]==theirs[name]: continue
@@ -154,17 +154,17 @@ def check_settings(
                          f'{theirs[name]!r}: expected the same settings')
 
 def check_alike(
-    runs:Runs, # Of one model
+    runs:Runs, # Runs of one model
 ):
-    "Refuse runs of one model with several settings, with `ValueError`"
+    "Raise `ValueError` if runs of one model have different settings"
     for run in runs[1:]: check_settings(runs[0], run)
 
 def check_pairs(
-    runs:Runs, # Of one model
-    other:Runs, # Of another
+    runs:Runs, # Runs of one model
+    other:Runs, # Runs of another
     same:bool=True, # Must their settings be the same?
 ):
-    "Refuse runs that are no pairs, with `ValueError`"
+    "Raise `ValueError` if runs cannot be paired by their seeds"
     seeds = [{run['seed'] for run in own} for own in (runs,other)]
     if not seeds[0]&seeds[1]:
         both = [f'{own[0]["attention"]} has {sorted(has)}' for own,has in zip((runs,other), seeds)]
@@ -175,7 +175,7 @@ def check_pairs(
 data_facts = 'text','floors','chance','documents','counts','windows','columns','baselines','data'
 
 def same_fact(a, b)->bool:
-    "Equal but for rounding, which may differ between machines"
+    "Are two facts equal, apart from rounding, which may differ between machines?"
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys()==b.keys() and all(same_fact(a[key], b[key]) for key in a)
     if isinstance(a, float) and isinstance(b, float): return isclose(a, b, rel_tol=1e-6)
@@ -184,7 +184,7 @@ def same_fact(a, b)->bool:
 def check_data(
     runs, # Records of one folder
 ):
-    "Refuse runs that read different data under one name, with `ValueError`"
+    "Raise `ValueError` if runs have read different data under one name"
     for run in runs[1:]:
         for fact in data_facts:
             # what is generated depends on the seed
@@ -206,14 +206,14 @@ def at_least(
     x:float, # The smallest number for which the claim is true
     form:str='{:g}', # How it is written
 )->Region:
-    "Everything from a number on"
+    "The region from a number upwards"
     return Region(x, inf, f'at least {number_text(form, x)}')
 
 def at_most(
     x:float, # The largest number for which the claim is true
     form:str='{:g}', # How it is written
 )->Region:
-    "Everything up to a number"
+    "The region up to a number"
     return Region(-inf, x, f'at most {number_text(form, x)}')
 
 def between(
@@ -221,16 +221,16 @@ def between(
     high:float, # The largest
     form:str='{:g}', # How they are written
 )->Region:
-    "Everything from one number to another"
+    "The region from one number to another"
     return Region(low, high, f'{number_text(form, low)} to {number_text(form, high)}')
 
 # %% ../../nbs/60_runs/07_claim.ipynb #1dedcb7a
 def near(
     x:float, # The claimed number
-    factor:float=2., # How far ours may be away
+    factor:float=2., # Factor by which our number may differ
     form:str='{:.3g}', # How the ends are written
 )->Region:
-    "Everything within a factor"
+    "The region within a factor of a number"
     return between(*sorted((x/factor, x*factor)), form)
 
 above_zero = Region(0, inf, 'above 0')
@@ -246,15 +246,15 @@ NOT_RUN = 'not run'
 UNTESTED = 'cannot be tested here'
 VERDICTS = REPRODUCED,SMALLER,CONTRADICTED,NOT,UNDECIDED,NOT_RUN,UNTESTED
 DECIDED = VERDICTS[:4]
-OWN = 'this project' # Source of what no document claims
+OWN = 'this project' # Source of claims that no document makes
 
 def verdict(
     found:Measured, # Our number; None if there is none
     region:Region, # Where the claim is true
-    # In what our setting is smaller; empty if it is not, or if the claim is about all settings
+    # How our setting is smaller; empty if it is not, or if the claim is about all settings
     smaller:str='',
     other:str='', # What else differs, so that a failure contradicts nothing
-    needs:str='', # What is not at hand, and must be
+    needs:str='', # What is needed, but not available
 )->str: # One of `VERDICTS`
     "Judge a claim"
     if found is None: return UNTESTED if needs else NOT_RUN
@@ -273,14 +273,14 @@ def nearest_border(found, region)->float:
 
 def effect_to_show(
     found:Measured, # Our number
-    region:Region, # Of the claim
-)->float: # Infinite if none could be
-    "The smallest distance from the border of a region that so many runs show in 80 of 100 cases"
+    region:Region, # Region of the claim
+)->float: # Infinite if none could be shown
+    "The smallest distance from a region's border that this many runs would show in 80 of 100 cases"
     return detectable(found, nearest_border(found, region))
 
 def chance_of(
     found:Measured, # Our number
-    region:Region, # Of the claim
+    region:Region, # Region of the claim
 )->float: # nan for what was counted
     "Probability of a number at least as far from the border, if the truth lay on it"
     inside = region.low<=found.value<=region.high
@@ -290,9 +290,9 @@ def chance_of(
 # %% ../../nbs/60_runs/07_claim.ipynb #5daa3881
 def holm(
     ps:dict, # Name -> probability
-    level:float=.05, # Of even one error in the family
+    level:float=.05, # Probability of even one error in the family
 )->list: # Names
-    "What remains under Holm's correction"
+    "Name the results that remain significant under Holm's correction"
     kept = []
     for i,name in enumerate(sorted(ps, key=ps.get)):
         if ps[name]>level/(len(ps)-i): break
@@ -309,19 +309,19 @@ class Claim:
     text:str # What is claimed
     theirs:str = '' # Their number, as printed
     number:float = None # The same as a number, comparable with ours; None where there is none
-    region:Region = None # For which numbers the claim is true
-    results:str = '' # Names of the folders of records, with blanks between them
+    region:Region = None # Numbers for which the claim is true
+    results:str = '' # Names of the folders of records, separated by blanks
     # Function of the records of these folders -> `Measured`, or None if they do not hold what it
     # needs
     measure:object = None
     form:str = '{:.3g}' # How our number is written
     setting:str = '' # What was measured
-    smaller:str = '' # In what our setting is smaller than theirs, or else unlike it
+    smaller:str = '' # How our setting is smaller than theirs, or otherwise unlike it
     other:str = '' # Why a failure contradicts nothing, such as another implementation
     why:str = '' # What the number means, or why there is none
-    command:str = '' # What makes the records, as long as there are none to read it from
+    command:str = '' # Command that makes the records, as long as there are none to read it from
     hours:float = None # Core-hours of the runs that were not made
-    needs:str = '' # What is not at hand, and must be: a GPU, data
+    needs:str = '' # What is needed, but not available: a GPU, data
     family:str = '' # Claims that are judged together, and corrected for their number
     # Page that explains the number, from the folder of notebooks; empty for a claim without one
     notebook:str = ''
@@ -338,13 +338,13 @@ class Claim:
 class Claims(list):
     "Claims in the order in which they are stated"
     def state(self, *args, **kwargs):
-        "State a claim; takes what `Claim` takes"
+        "State a claim, with the arguments of `Claim`"
         self.append(Claim(*args, **kwargs))
 
 # %% ../../nbs/60_runs/07_claim.ipynb #8b94dcbc
 def ledger_row(
-    claim:Claim, # What is claimed
-    results:Results, # What is stored
+    claim:Claim, # The claim
+    results:Results, # Stored records
 )->dict: # Ready for JSON
     "Measure and judge one claim"
     names = claim.results.split()
@@ -361,24 +361,24 @@ def measured(claim, folders)->Measured:
     return claim.measure(*folders)
 
 def finite(x)->float:
-    "For JSON, which has no infinite numbers"
+    "A number for JSON, with None for infinite numbers, which JSON lacks"
     return float(x) if isfinite(x) else None
 
 # %% ../../nbs/60_runs/07_claim.ipynb #0e93ac5e
 MOST_RUNS = 24 # With more, single runs are not stored
 
 def as_numbers(
-    found:Measured, # Or None
+    found:Measured, # Our number, or None
 )->dict: # For JSON
     "A number and its interval as stored in the ledger"
     if found is None: return dict(value=None, low=None, high=None, n=0)
     return dict(value=float(found.value), low=finite(found.low), high=finite(found.high), n=found.n)
 
 def as_judged(
-    found:Measured, # Or None
-    claim:Claim, # What it was measured for
+    found:Measured, # Our number, or None
+    claim:Claim, # The claim that it was measured for
 )->dict: # For JSON
-    "What decides about a number"
+    "What the verdict on a number rests on"
     ends = [finite(x) for x in claim.region[:2]] if claim.region else None
     known = dict(region=ends, claimed=claim.number, family=claim.family)
     if found is None: return known | dict(effect=None, p=None, runs=[])
@@ -388,7 +388,7 @@ def as_judged(
 
 # %% ../../nbs/60_runs/07_claim.ipynb #a7008066
 def ours_text(
-    claim:Claim, # With the form of the number
+    claim:Claim, # Claim, with the form of the number
     row:dict, # From `ledger_row`
 )->str:
     "Our number and its interval as text"
@@ -409,7 +409,7 @@ def excludes_theirs(
     return not row['low']<=row['claimed']<=row['high']
 
 def effect_text(
-    claim:Claim, # With the form of the number
+    claim:Claim, # Claim, with the form of the number
     row:dict, # From `ledger_row`
 )->str: # Empty where no runs decide
     "The smallest effect that the runs could have shown, and whether theirs is excluded, as text"
@@ -423,10 +423,10 @@ def effect_text(
 
 # %% ../../nbs/60_runs/07_claim.ipynb #dfc7cd30
 def standing(
-    claims:list, # Of one document
-    results:Results, # What is stored
+    claims:list, # Claims of one document
+    results:Results, # Stored records
 )->str: # Words
-    "How many of these claims have which verdict"
+    "Count claims by their verdicts, in words"
     judged = [ledger_row(claim, results)['verdict'] for claim in claims]
     counts = [f'{judged.count(kind)} {kind}' for kind in VERDICTS if kind in judged]
     sources = Counter(claim.source for claim in claims)
@@ -435,11 +435,11 @@ def standing(
     return f'{len(claims)} claim{"s"*(len(claims)>1)}{named}: {", ".join(counts)}'
 
 def number_of(
-    name:str, # Of a claim
-    claims:list, # Among these
-    results:Results, # What is stored
+    name:str, # Name of a claim
+    claims:list, # Claims, one of which has that name
+    results:Results, # Stored records
 )->str: # With its interval; empty if there is none
-    "Our number for one claim, for a sentence"
+    "Our number for one claim, for use in a sentence"
     found = [claim for claim in claims if claim.name==name]
     if len(found)!=1:
         raise ValueError(f'{name!r}: expected the name of one of {len(claims)} claims')

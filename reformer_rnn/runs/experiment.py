@@ -27,31 +27,31 @@ import reformer_rnn
 @dataclass(frozen=True)
 class Experiment:
     "What `reformer_rnn NAME` runs"
-    name:str # Of the command, and in the records
+    name:str # Name of the command, and in the records
     settings:type # Dataclass of its settings
     does:object # `(settings) -> records`
     line:str # What it does, for `--help`
-    # Paths of the numbers in a record that count, by which a repetition is judged
+    # Paths of the numbers in a record by which a repetition is judged
     headline:tuple = ()
     known_as:tuple = () # Other names in stored records
-    # `(settings)`: name of the folder, of the data say, that it adds to `results`; None for none
+    # `(settings) -> name` of a folder to add to `results`, such as that of the data; None for none
     per_data:object = None
-    places:tuple = () # Settings that name a folder, and decide nothing
-    # Of models of texts: `(settings, model, attention, bytes or None) -> (bits per byte, bytes)`,
-    # of a text, or of what the run held out
+    places:tuple = () # Settings that name a folder, and have no effect on numbers
+    # For models of texts: `(settings, model, attention, bytes or None) -> (bits per byte, bytes)`,
+    # for a text, or for the text that the run held out
     evaluate:object = None
-    # Of what was returned -> lines on what could not be done; with any, the command ends with 1
+    # `(result) -> lines` on what could not be done; if there are any, the command exits with 1
     failures:object = None
 
     def run(self, cfg):
-        "Do it with these settings"
+        "Run the experiment with these settings"
         return self.does(cfg)
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #80265683
 class Settings:
-    "What all settings refuse"
-    may_be_zero = () # Whole numbers for which 0 means something, though it is not the default
-    choices = {} # Field -> what it may be
+    "Base class of settings: what all of them refuse"
+    may_be_zero = () # Integer fields that may be 0, though it is not their default
+    choices = {} # Field -> values that it may have
     renamed = {} # What older records call a field -> the field
 
     def check(self):
@@ -69,7 +69,7 @@ class Settings:
 def print_tables(
     found:dict, # Heading -> table or text
 ):
-    "Print what an experiment has to say in the end"
+    "Print what an experiment reports at its end"
     for heading,table in found.items():
         print(f'\n{heading}\n{table if isinstance(table, str) else table.to_string()}')
 
@@ -120,7 +120,7 @@ def commands()->dict: # Name -> line of help
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #5118f99c
 def find_experiment(
-    name:str, # Of the command, or in a record
+    name:str, # Name of the command, or in a record
 )->Experiment:
     "Import an experiment, or raise `ValueError`"
     if name in declared():
@@ -152,7 +152,7 @@ def _reader(f):
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #82aefd84
 def add_options(
-    parser:argparse.ArgumentParser, # Receives one option a field
+    parser:argparse.ArgumentParser, # Receives one option per field
     config:type, # A dataclass whose fields all have a default and a trailing comment
 ):
     "Make the options of a parser from the fields of a dataclass"
@@ -169,7 +169,7 @@ def add_options(
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #76358a86
 def unnamed(config)->tuple:
-    "Fields that are given by their places, without their names"
+    "Fields that are given by position, without their names"
     names = getattr(config, 'positional', ())
     return (names,) if isinstance(names, str) else names
 
@@ -179,7 +179,7 @@ def also_called(field, config)->list:
     return [f'--{other}'] if other else []
 
 def option_name(field)->str:
-    "A field as an option"
+    "The option of a field"
     return '--'+field.name.replace('_', '-')
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #fcbf46f7
@@ -200,7 +200,7 @@ added_later = dict(bf16=False, accumulate=1, recompute=False, compile='', clip=0
 def todays_names(
     config:dict, # Settings in a record
     settings:type, # Dataclass of the settings, as it is today
-)->dict: # The same under the names of today
+)->dict: # The same settings under today's names
     "Rename settings that had another name when a record was made"
     names = getattr(settings, 'renamed', {})
     gone = set(names)-{f.name for f in fields(settings)}
@@ -211,16 +211,16 @@ def todays_names(
 def all_settings(
     config:dict, # Settings in a record
     settings:type, # Dataclass of the settings, as it is today
-)->dict: # Every setting of today, as JSON holds it
-    "Fill in what a record does not say, because it was made before there was such a setting"
+)->dict: # Every setting of today, as JSON stores it
+    "Fill in settings that a record lacks because they were added after it was made"
     defaults = {f.name: f.default for f in fields(settings) if f.default is not MISSING}
     added = {name: value for name,value in added_later.items() if name in defaults}
     return json.loads(json.dumps(defaults | added | todays_names(config, settings)))
 
 def settings_of(
-    record:dict, # Of a run
+    record:dict, # Record of a run
 ): # The dataclass of its experiment
-    "The settings of a run, as those of today"
+    "The settings of a run, in today's form"
     settings = find_experiment(record['experiment']).settings
     known = {f.name for f in fields(settings)}
     given = {name: value for name,value in all_settings(record['config'], settings).items()
@@ -230,8 +230,8 @@ def settings_of(
 # %% ../../nbs/60_runs/03_experiment.ipynb #b0cbdffa
 def same_settings(
     config:dict, # Settings of an experiment
-)->dict: # Those that decide about the result of a run
-    "Leave out what a run and its continuation need not have in common"
+)->dict: # Those that determine the result of a run
+    "Leave out settings in which a run and its continuation may differ"
     plain = added_later | json.loads(json.dumps(config))
     return {name: value for name,value in plain.items() if name not in deciding_nothing}
 
@@ -239,7 +239,7 @@ def changed_settings(
     experiment:Experiment, # What made the record
     config:dict, # Its settings
 )->dict: # Field -> value
-    "The settings in a record that are not the default, and decide about the result"
+    "The settings in a record that are not the default, and determine the result"
     config = same_settings(todays_names(config, experiment.settings))
     known = [f for f in fields(experiment.settings) if f.name in config
              and f.name not in experiment.places]
@@ -257,7 +257,7 @@ def as_option(field, value)->str:
 def models_and_seeds(
     runs:list, # Records with the same settings
 )->list: # Options, for models with the same seeds together
-    "Which models were trained with which seeds"
+    "Options for the models and their seeds"
     if not all('attention' in run for run in runs):
         named = [run.get('config', {}).get('attention') for run in runs]
         return [f'--attention {" ".join(names)}' if names else '' for names in named]
@@ -272,7 +272,7 @@ def where_to(
     experiment:Experiment, # What made the records
     name:str, # Their folder, below `results`; empty to leave it out
 )->str: # An option, or nothing
-    "Into which folder a command writes"
+    "The option for the folder that a command writes to"
     if not name or name.split('/')[0]==Path(experiment.settings.results).name: return ''
     return f'--results results/{Path(name).parent.as_posix() if experiment.per_data else name}'
 

@@ -31,14 +31,14 @@ class Seconds:
 
     @property
     def record(self)->dict:
-        "As it is stored: processor seconds in short, and all of them on both clocks"
+        "As stored: median and spread of processor seconds, and all seconds on both clocks"
         return dict(median=median(self.cpu), spread=quartile_distance(self.cpu), cpu=self.cpu,
                     wall=self.wall)
 
 def quartile_distance(
-    values:list, # Of every round
+    values:list, # One number per round
 )->float:
-    "How far the quartiles are apart"
+    "Distance between the quartiles"
     values = sorted(values)
     n = len(values)
     return values[(3*n)//4 if n>1 else 0]-values[n//4]
@@ -46,17 +46,17 @@ def quartile_distance(
 def synchronize(
     device, # Name of a device
 ):
-    "Wait for a GPU to finish; a CPU always has"
+    "Wait for a GPU to finish; on a CPU there is nothing to wait for"
     if str(device).startswith('cuda'): torch.cuda.synchronize(device)
 
 # %% ../../nbs/60_runs/06_measure.ipynb #e4b0c345
 def in_turns(
     calls:dict, # Name -> function without arguments
     rounds:int=5, # Timed calls of each
-    warmup:int=1, # Rounds before, which do not count
+    warmup:int=1, # Rounds before these, which do not count
     device:str='cpu', # Where they run
 )->dict: # Name -> `Seconds`
-    "Call all functions in every round"
+    "Time all functions in turns, each of them once in every round"
     check_int('rounds', rounds); check_int('warmup', warmup, minimum=0)
     found = {name: Seconds() for name in calls}
     for i in range(-warmup, rounds):
@@ -73,10 +73,10 @@ def in_turns(
 
 # %% ../../nbs/60_runs/06_measure.ipynb #f54c8d86
 def timed(
-    names:str, # What the parts of a key are called, with blanks between
+    names:str, # Names of the parts of a key, separated by blanks
     calls:dict, # Key, a string or a tuple -> function without arguments
     rounds:int, # Timed calls of each
-    **options, # Of `in_turns`
+    **options, # Options of `in_turns`
 )->list: # One dict per call
     "Call all functions in turns, and tabulate their seconds"
     def row(key, seconds):
@@ -86,11 +86,11 @@ def timed(
 
 # %% ../../nbs/60_runs/06_measure.ipynb #e905171c
 def timed_lengths(
-    names:str, # What the parts of a key are called, with blanks between
+    names:str, # Names of the parts of a key, separated by blanks
     calls:object, # `(settings, length) -> dict` of calls, as for `timed`
-    cfg:Settings, # With `lengths` and `rounds`
+    cfg:Settings, # Settings with `lengths` and `rounds`
 )->list: # One dict per length and call
-    "Do the same at one length after the other"
+    "Time and tabulate as `timed` does, at one length after the other"
     return [row | dict(n=n) for n in cfg.lengths
             for row in timed(names, calls(cfg, n), cfg.rounds)]
 
@@ -98,16 +98,16 @@ def both_passes(
     f, # Function of tensors; what it returns has the shape of the last one
     *xs:Tensor, # Its arguments, which require gradients
 ): # Function without arguments
-    "A forward and a backward pass, with a random gradient of the output"
+    "Make a forward and a backward pass, with a random gradient of the output"
     g = torch.randn_like(xs[-1])
     return lambda: torch.autograd.grad(f(*xs), xs, g, allow_unused=True)
 
 # %% ../../nbs/60_runs/06_measure.ipynb #e817c625
 def ratio(
     a:dict, # Seconds of one candidate, as in a record: lists `cpu` and `wall`
-    b:dict, # Of the other
+    b:dict, # The same for the other
     clock:str='cpu', # Which clock counts: `cpu`, or `wall` where a GPU works
-    scale:float=1., # Factor, such as that of their lengths for the time of a token
+    scale:float=1., # Factor of the ratio, such as that of the lengths, to compare times per token
 )->Measured: # Median of the ratios of the rounds, and its interval
     "How many times as long one candidate takes as another"
     return over_rounds(x/y*scale for x,y in zip(a[clock], b[clock], strict=True))
@@ -121,7 +121,7 @@ def typical(
 # %% ../../nbs/60_runs/06_measure.ipynb #ab8e4372
 def row_of(
     rows:list, # A part of a record
-    **values # Of the row that is meant
+    **values # Values that the row has
 )->dict:
     "The one row with these values, or `ValueError`"
     found = [row for row in rows if values.items()<=row.items()]
@@ -129,9 +129,9 @@ def row_of(
     return found[0]
 
 def rows_ratio(
-    part:str, # Of the record
+    part:str, # Part of the record
     one:dict, # Values of a row
-    other:dict, # Of the row that it is divided by
+    other:dict, # Values of the row by which it is divided
     **options # `clock` and `scale` of `ratio`
 ): # Function of records
     "Measure: time of one row of the first record divided by that of another"
@@ -146,7 +146,7 @@ def rows_ratio(
 def _start(threads): torch.set_num_threads(threads); seed_everything(0)
 
 def _imported(*functions):
-    "How processes start that have the modules of these functions already, where a system can fork"
+    "How to start processes with these functions' modules already imported, where a system can fork"
     if 'forkserver' not in get_all_start_methods(): return get_context('spawn')
     modules = {getattr(f, '__module__', None) for f in functions if callable(f)}
     context = get_context('forkserver')
@@ -154,8 +154,8 @@ def _imported(*functions):
     return context
 
 def in_process(
-    f, # A function of a module
-    *args, # What it gets
+    f, # A function that can be imported
+    *args, # Its arguments
     threads:int=1, # Threads of PyTorch
     env:dict=None, # Variables of the environment to set, such as those of an allocator
 ): # What it returns
@@ -186,23 +186,23 @@ def _peak(make, args, device):
     return memory_mark('VmHWM')-before
 
 def peak_bytes(
-    make, # A function of a module that returns a function without arguments, whose memory is meant
-    *args, # What `make` gets
+    make, # A function that can be imported, and returns a call to measure, without arguments
+    *args, # Arguments of `make`
     device:str='cpu', # Where it runs
     **options, # `threads` and `env` of `in_process`
-)->int: # Bytes beyond what `make` has left; None where it cannot be measured
+)->int: # Bytes beyond those in use after `make`; None where this cannot be measured
     "The most memory that a call needs, in a fresh process"
     if not device.startswith('cuda') and memory_mark('VmRSS') is None: return None
     return in_process(_peak, make, args, device, **options)
 
 # %% ../../nbs/60_runs/06_measure.ipynb #f0d61ccf
 def peak_rows(
-    names:str, # What the parts of a key are called, with blanks between
+    names:str, # Names of the parts of a key, separated by blanks
     make, # As for `peak_bytes`: `(settings, *key) -> call`
-    cfg:Settings, # With `threads`
+    cfg:Settings, # Settings with `threads`
     keys, # Tuples
     column:str='bytes', # Name of the column
-    unit:float=1, # In bytes
+    unit:float=1, # Unit of the column, in bytes
 )->list: # One dict per key
     "Peak memory of all candidates"
     found = {key: peak_bytes(make, cfg, *key, threads=cfg.threads) for key in keys}
@@ -233,7 +233,7 @@ class Measurement(Settings):
 def quiet_machine(
     threads:int, # Threads of PyTorch
 ):
-    "Measure with so many threads and a fixed seed, and restore the threads"
+    "Set threads and a fixed seed for a `with` block, and restore the threads"
     before = torch.get_num_threads()
     torch.set_num_threads(check_int('threads', threads))
     seed_everything(0)
@@ -243,7 +243,7 @@ def quiet_machine(
 # %% ../../nbs/60_runs/06_measure.ipynb #59bb4023
 @dataclass(frozen=True)
 class Measuring(Experiment):
-    "An experiment that measures: `does` is name of a part -> `(settings) -> numbers`, or all parts"
+    "An experiment that measures: `does` is part -> `(settings) -> numbers`, or returns all parts"
     file:str = '' # Name of the file, without suffix; empty for that of the experiment
     report:object = None # `(record) -> {heading: table or text}`, which is printed at the end
 

@@ -20,19 +20,19 @@ from .record import save_figure
 # %% ../../nbs/60_runs/09_predict.ipynb #b8e2d0cd
 @dataclass
 class PredictConfig:
-    "What to forecast"
+    "Settings of the command `predict`"
     positional = 'run','file' # The options that need no names
     run:str = '' # Record of a run of `forecast`, or folder of a forecaster
     file:str = '' # CSV file with the columns of the training, the newest row last
     out:str = 'forecast.csv' # Where the future rows go; a picture gets the same name with .png
-    # CSV file with the future rows of columns that are known in advance
+    # CSV file with the future rows of columns that are known in advance; empty if there are none
     future:str = ''
     horizon:int = 0 # Rows to forecast; 0 for as many as the model was trained for
 
 def find_forecaster(
     name:str, # As for `PredictConfig.run`
 ): # A model with a scaler and an outlook
-    "The forecaster of a run or of a folder, or `FileNotFoundError` or `ValueError`"
+    "Load the forecaster of a run or of a folder, or raise `FileNotFoundError` or `ValueError`"
     if not name:
         raise ValueError('no run: name the record of a run of `forecast`, or a folder that '
                          '`save_pretrained` has written')
@@ -45,9 +45,9 @@ def find_forecaster(
 
 # %% ../../nbs/60_runs/09_predict.ipynb #48bc79bd
 def check_out(
-    cfg:PredictConfig, # What to forecast
+    cfg:PredictConfig, # Settings
 ):
-    "Refuse to write over what is read, or over what is written"
+    "Refuse to overwrite a file that is read, or one output with the other"
     if not Path(cfg.out).name:
         raise ValueError(f'out={cfg.out!r}: expected the name of a file, such as forecast.csv')
     picture = Path(cfg.out).with_suffix('.png')
@@ -64,13 +64,13 @@ def check_out(
 def csv_table(
     name:str, # File, or name of a data set
 ): # `DataFrame`
-    "The table of a file, or `FileNotFoundError` or `ValueError`"
+    "Read the table of a file, or raise `FileNotFoundError` or `ValueError`"
     if not name: raise ValueError('no file: name a CSV file with the columns of the training')
     return read_frame(find_series(name) if name in SERIES else find_file(name))
 
 # %% ../../nbs/60_runs/09_predict.ipynb #3f5092f8
 def run_predict(
-    cfg:PredictConfig, # What to forecast
+    cfg:PredictConfig, # Settings
 ): # `DataFrame` of the future rows
     "Write future rows and a picture"
     check_out(cfg)

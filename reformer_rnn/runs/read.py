@@ -34,8 +34,8 @@ def number(
 
 def headline(
     run:dict, # A record
-    paths:tuple, # The numbers that count, as its experiment declares them
-)->dict: # Name -> number; of a list its mean
+    paths:tuple, # Paths of the numbers that count, as its experiment declares them
+)->dict: # Name -> number; for a list, its mean
     "The numbers of a run that count"
     found = {}
     for path in paths:
@@ -46,16 +46,16 @@ def headline(
     return found
 
 def bounds_of(
-    path:str, # Of a number
+    path:str, # Path of a number
 )->tuple: # Lowest and highest possible value
-    "Between which values a quantity lies, by its name"
+    "Tell the bounds of a quantity by its name"
     return SHARE if 'accuracy' in path else (-inf,inf)
 
 # %% ../../nbs/60_runs/05_read.ipynb #f1d9fb06
 def flat(
     run:dict, # A record
 )->dict: # Name -> number, string or None
-    "The leaves of a record; of a list of numbers over epochs, the last"
+    "The leaves of a record; for a list of numbers over epochs, the last one"
     found = {}
     def visit(node, name):
         if isinstance(node, dict):
@@ -71,7 +71,7 @@ def full_name(
     name:str, # A name of `flat`, or the end of one
     names, # All names
 )->str:
-    "The name that is meant, or `ValueError`"
+    "Find the name that is meant, or raise `ValueError`"
     if name in names: return name
     ends = [key for key in names if key.endswith('.'+name)]
     for room in ('config.','epochs.',''):
@@ -111,7 +111,7 @@ class Runs(Sequence):
     "Records of runs: choose, group, compare and tabulate them"
     def __init__(self,
         source=(), # A folder, or records; a folder without records gives no runs, and no error
-        command:str='', # What fills the folder, to be shown while it is empty
+        command:str='', # Command that fills the folder, shown while it is empty
         damaged:bool=False, # Leave out files that cannot be read, instead of raising `ValueError`?
     ):
         self.command,self.left_out,self.records = command,[],[]
@@ -165,7 +165,7 @@ def where(self:Runs, **values)->Runs:
 @patch
 def by(self:Runs,
     *names:str, # As in `flat`; several make tuples
-)->dict: # Value -> runs, in the order in which they are met
+)->dict: # Value -> runs, in order of appearance
     "Group the runs"
     if not self: return {}
     names = [full_name(name, self.fields) for name in names]
@@ -177,19 +177,19 @@ def by(self:Runs,
 
 @patch
 def of(self:Runs,
-    *names:str, # Of models
+    *names:str, # Names of models
 )->Runs:
     "The runs of these models, in this order"
     return Runs([run for name in names for run in self if run['attention']==name], self.command)
 
 @patch(as_prop=True)
 def models(self:Runs)->list:
-    "The names of the models, in the order in which they are met"
+    "The names of the models, in order of appearance"
     return list(dict.fromkeys(run['attention'] for run in self))
 
 # %% ../../nbs/60_runs/05_read.ipynb #44de4b3e
 def as_text(value)->str:
-    "Equal for equal numbers, however they are written"
+    "A value as text, the same for equal numbers, however they are written"
     if isinstance(value, bool) or not isinstance(value, (int,float)): return str(value)
     return f'{float(value):.12g}'
 
@@ -204,7 +204,7 @@ def values(self:Runs,
 @patch
 def mean(self:Runs,
     path:str, # As in `number`
-    bounds:tuple=None, # Between which the quantity lies; None to tell by its name
+    bounds:tuple=None, # Bounds of the quantity; None to tell them by its name
 )->Measured: # None without runs
     "Mean and 95 % interval over the runs"
     return over_seeds(self.values(path), bounds_of(path) if bounds is None else bounds)
@@ -224,10 +224,10 @@ def by_seed(self:Runs, path:str)->dict:
 @patch
 def minus(self:Runs,
     other:Runs, # Runs of another model or setting
-    path:str, # Of the number
-    other_path:str='', # Of the number of the others; empty for the same
+    path:str, # Path of the number
+    other_path:str='', # Path of the number of the others; empty for the same
 )->Measured: # None without common seeds
-    "The difference, seed by seed"
+    "The difference from other runs, seed by seed"
     return paired(self.by_seed(path), other.by_seed(other_path or path))
 
 # %% ../../nbs/60_runs/05_read.ipynb #bf85e2a7
@@ -235,7 +235,7 @@ def shown(
     found:Measured, # A number with its interval, or None
     form:str='.3f', # How a number is written
 )->str:
-    "As text; empty for None"
+    "A number as text; empty for None"
     return '' if found is None else format(found, form)
 
 def made_on(
@@ -250,7 +250,7 @@ def made_on(
 @patch
 def table(self:Runs,
     columns:dict, # Heading -> function of the runs of a row, or `(path, form)` for a mean
-    by:str='attention', # What makes the rows
+    by:str='attention', # Name whose values make the rows
 )->pd.DataFrame: # One row per group, all text
     "Tabulate groups of runs"
     def cell(own, column):
@@ -281,8 +281,8 @@ def curve(
 def lines(self:Runs,
     ax, # Axes
     points, # Record -> numbers for x and for y
-    by:str='attention', # What makes the colours
-    **style, # For `Axes.plot`
+    by:str='attention', # Name whose values get a colour each
+    **style, # Options of `Axes.plot`
 ):
     "Draw one line per run, in one colour per group, and name each group once"
     for i,(name,own) in enumerate(self.by(by).items()):
@@ -296,14 +296,14 @@ def dashed(
     ax, # Axes
     level:float, # Height
     label:str=None, # For the legend
-    **style, # For `Axes.axhline`
+    **style, # Options of `Axes.axhline`
 ):
     "A thin line for a floor or for chance"
     ax.axhline(level, **(dict(color='grey', ls='--', lw=.8, label=label) | style))
 
 def legend_below(
     ax, # Axes whose lines have labels
-    **options, # For `Figure.legend`
+    **options, # Options of `Figure.legend`
 )->plt.Figure: # That of the axes
     "One legend below all axes of a figure"
     handles = ax.get_legend_handles_labels()
@@ -315,10 +315,10 @@ def legend_below(
 def plot(self:Runs,
     path:str, # Table and column
     ax=None, # Axes; None for new ones
-    by:str='attention', # What makes the colours
+    by:str='attention', # Name whose values get a colour each
     scale:float=1., # Factor of the values
-    smooth:int=1, # How many values each point is the mean of
-    **style, # For `Axes.plot`
+    smooth:int=1, # Number of values that are averaged in each point
+    **style, # Options of `Axes.plot`
 ):
     "Draw the curves of all runs"
     if ax is None: ax = plt.subplots(figsize=(6,3.5), layout='constrained')[1]
@@ -333,17 +333,17 @@ def plot(self:Runs,
 # %% ../../nbs/60_runs/05_read.ipynb #fabd8d15
 @dataclass
 class ResultsConfig:
-    "What to look at"
+    "Settings of the command `results`"
     positional = 'folder' # The option that needs no name
-    folder:str = 'results' # Folder with records of runs; folders below count too
-    filter:tuple = () # Only runs with these values, as lr=0.001 or attention=linear
-    metric:str = 'valid_loss' # Number to compare: the end of its name is enough
-    by:tuple = () # Settings that make the groups; none for all that differ
-    plot:str = '' # File for a picture of the curves; none for no picture
+    folder:str = 'results' # Folder with records of runs, also in subfolders
+    filter:tuple = () # Keep only runs with these values, such as lr=0.001 or attention=linear
+    metric:str = 'valid_loss' # Number to compare; the end of its name is enough
+    by:tuple = () # Settings by which runs are grouped; none for all that differ
+    plot:str = '' # File for a picture of the curves; empty for no picture
 
 # %% ../../nbs/60_runs/05_read.ipynb #8cf221ce
 def filtered(
-    runs:Runs, # All
+    runs:Runs, # All runs
     filters, # Strings `key=value`
 )->Runs:
     "The runs in which all keys have these values, or `ValueError`"
@@ -368,7 +368,7 @@ not_groups = ('config.seeds','config.results','config.resume','config.attention'
 def differing(
     runs:Runs, # Some runs
 )->list: # Names
-    "What tells the runs apart, besides their seeds"
+    "Name what differs between runs, besides their seeds"
     def tells(name):
         if name in ('experiment','attention'): return True
         return name.startswith('config.') and name not in not_groups
@@ -380,7 +380,7 @@ def differing(
 def compare(
     runs:Runs, # Some runs
     metric:str, # Name of a number
-    by=(), # Names that make the groups; empty for all that differ
+    by=(), # Names by which runs are grouped; empty for all that differ
 )->pd.DataFrame: # One row per group
     "Mean and interval of every group, and of the paired differences to the first group"
     metric = full_name(metric, runs.fields)
@@ -407,7 +407,7 @@ def compared(by, key, metric, own, first)->dict:
 
 # %% ../../nbs/60_runs/05_read.ipynb #1ff0f610
 def printable(text)->str:
-    "Text in which nothing can steer a terminal"
+    "Text without characters that could control a terminal"
     return ''.join(c if c.isprintable() or c=='\n' else repr(c)[1:-1] for c in str(text))
 
 def listed(
@@ -415,7 +415,7 @@ def listed(
     metric:str, # Full name of a number
     columns, # Full names of settings
 )->pd.DataFrame: # One row per run
-    "The runs one by one"
+    "List the runs one by one"
     def row(leaves):
         named = {name.removeprefix('config.'): leaves.get(name)
                  for name in ('file','experiment','attention','seed',*columns)}
@@ -436,8 +436,8 @@ def save_curves(runs, metric, by, path):
 # %% ../../nbs/60_runs/05_read.ipynb #5e1c7a32
 def with_all_settings(
     run:dict, # A record
-)->dict: # The same with every setting of today; as it is, if its experiment is not known
-    "Fill in the settings that a record does not say"
+)->dict: # The same with every setting of today; unchanged if its experiment is not known
+    "Fill in the settings that a record lacks"
     try: settings = find_experiment(run.get('experiment')).settings
     except (ValueError,ImportError): return run
     return run | dict(config=all_settings(run['config'], settings))
@@ -445,7 +445,7 @@ def with_all_settings(
 def without_copies(
     runs:Runs, # Some runs
 )->Runs: # What is left out is named in its `left_out`
-    "Leave out records that lie in a second place as well"
+    "Leave out records that are copies of another one"
     first = {}
     copies = []
     for run in runs:
@@ -458,7 +458,7 @@ def without_copies(
 
 # %% ../../nbs/60_runs/05_read.ipynb #b7dff79d
 def run_results(
-    cfg:ResultsConfig, # What to look at
+    cfg:ResultsConfig, # Settings
 )->pd.DataFrame: # The comparison
     "Print the runs and the comparison, and draw the curves"
     if not Path(cfg.folder).is_dir():

@@ -52,7 +52,7 @@ def environment(
 # %% ../../nbs/60_runs/02_record.ipynb #d93db312
 def history(
     learn, # fastai `Learner` after a fit
-)->pd.DataFrame: # A row an epoch, a column a metric
+)->pd.DataFrame: # One row per epoch, one column per metric
     "Tabulate the epochs of the last fit"
     names = [name for name in learn.recorder.metric_names if name not in ('epoch','time')]
     return pd.DataFrame([list(row) for row in learn.recorder.values],
@@ -64,7 +64,7 @@ class RunRecord(OutsideFinder):
     order,run_valid = Recorder.order+1,False
     checkpointed = 'record','n_batches','in_training','elapsed' # what a checkpoint has to hold
     def __init__(self,
-        every:int=10, # Store every how many-th training batch
+        every:int=10, # Store every n-th training batch
     ):
         self.every = check_int('every', every)
         self.n_batches,self.seconds,self.in_training = 0,0.,False
@@ -72,7 +72,7 @@ class RunRecord(OutsideFinder):
                            epochs=dict(epoch=[]))
 
     def before_train(self):
-        "Start the clock, or let it go on"
+        "Start the clock, or let it continue"
         self.elapsed,self.in_training = self.seconds,True
 
     def _elapsed(self): return time.perf_counter()-self.start

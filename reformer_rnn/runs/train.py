@@ -37,19 +37,19 @@ from .record import RunRecord,environment,save_figure
 # %% ../../nbs/60_runs/04_train.ipynb #6ad5dc72
 @dataclass
 class LongRun(Settings, Scale):
-    "Settings that every experiment has"
+    "Settings that every experiment with training has"
     listed_last = True # by `--help`
     shares_work = True # Can several processes do it together?
     each_once = 'attention','seeds' # Settings with several values, all different
     attention:tuple = ('linear',) # Models to train
     seeds:tuple = (0,) # Seeds; every model is trained with each of them
     results:str = 'results' # Folder for the JSON file of every run
-    # Keep finished runs of these settings, and go on with one that was interrupted?
+    # Keep finished runs with these settings, and continue one that was interrupted?
     resume:bool = False
     track:str = 'local' # local, or wandb to log to Weights & Biases as well
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
-    # Seconds between two checkpoints, from which --resume goes on; 0 for none but at Ctrl-C and
-    # SIGTERM
+    # Seconds between two checkpoints, from which --resume continues; 0 for none except at Ctrl-C
+    # and SIGTERM
     checkpoint_every:float = 300.
     checkpoint_steps:int = 0 # Training steps between two checkpoints; 0 for none by steps
     save_model:bool = True # Keep the trained model in a folder beside its record?
@@ -78,14 +78,14 @@ class LongRun(Settings, Scale):
 def check_device(
     device:str, # Name of a device
 ):
-    "Refuse a device that is not there"
+    "Refuse a device that cannot be used"
     try: torch.zeros(1, device=device).item()
     except (RuntimeError,AssertionError,NotImplementedError) as e:
         raise ValueError(f'device={device!r} cannot be used: {first_line(e)}') from e
 
 # %% ../../nbs/60_runs/04_train.ipynb #a8dd0754
 def run_path(cfg, attention, seed, suffix='json'):
-    "Where a run is stored"
+    "The file or folder in which a run is stored"
     # some systems allow no colon in a name
     return Path(cfg.results)/f'{attention.replace(":", "-")}-seed{seed}.{suffix}'
 
@@ -95,7 +95,7 @@ def run_checkpoint(
     attention:str, # Name of the attention
     seed:int, # Seed
 )->Checkpoint:
-    "The callback that saves a run, and goes on with it if `resume` is set"
+    "The callback that saves a run, and continues it if `resume` is set"
     config = same_settings(asdict(cfg)) | dict(experiment=experiment, attention=attention,
                                                seed=seed)
     folder = run_path(cfg, attention, seed, 'checkpoints')
@@ -123,7 +123,7 @@ class Kept(Exception):
     def __init__(self, record): self.record = record
 
 def run_callbacks(cfg, experiment, attention, seed):
-    "What goes with the training of every run"
+    "The callbacks for the training of every run"
     cbs = [run_checkpoint(cfg, experiment, attention, seed), *cfg.callbacks()]
     if several_processes(): cbs.append(Processes())
     if cfg.track!='wandb' or process_rank(): return cbs
@@ -134,7 +134,7 @@ def run_callbacks(cfg, experiment, attention, seed):
 
 # %% ../../nbs/60_runs/04_train.ipynb #88b6dac0
 def replace_model(cfg, model, attention, seed, data):
-    "Keep the model of a run, if it is wanted, in the place of that of an earlier run"
+    "Save the model of a run, if it is wanted, in place of that of an earlier run"
     path = run_path(cfg, attention, seed)
     try: kept_run(replace(cfg, resume=True), path, data)
     except ValueError: path.unlink() # the record of another run would describe another model
@@ -151,7 +151,7 @@ def fit_recorded(
     seed:int, # Seed that was set before the learner was made
     lr=None, # Highest learning rate, or a slice over groups of parameters; None for `cfg.lr`
 )->dict: # The record, to which the experiment adds its results
-    "Train with one cycle of the learning rate and write down everything about the run"
+    "Train with one cycle of the learning rate, and record everything about the run"
     data = dict(train=data_fingerprint(learn.dls.train), valid=data_fingerprint(learn.dls.valid))
     if kept := from_first(lambda: kept_run(cfg, run_path(cfg, attention, seed), data)):
         raise Kept(kept)
@@ -207,7 +207,7 @@ def own_checkpoints(cfg, attention, seed)->bool:
 
 # %% ../../nbs/60_runs/04_train.ipynb #bcd44154
 def remove_checkpoints(cfg, attention, seed):
-    "Remove the states of a run that is finished"
+    "Remove the checkpoints of a finished run"
     shutil.rmtree(run_path(cfg, attention, seed, 'checkpoints'), ignore_errors=True)
 
 def run_one(
@@ -248,7 +248,7 @@ class Training(Experiment):
     "An experiment in which `does` trains one model: `(settings, attention, seed) -> record`"
     # `(settings, attention) -> model`; every model is built once before the first step
     model:object = None
-    # `(settings)`: refuses what else cannot be run, says what is to come, and may return other
+    # `(settings)`: refuses what else cannot be run, prints what is to come, and may return other
     # settings
     prepare:object = None
     report:object = None # `(Runs) -> {heading: table or text}`, which is printed at the end
@@ -272,11 +272,11 @@ class Training(Experiment):
 # %% ../../nbs/60_runs/04_train.ipynb #f11c09bc
 def language_model(
     cfg, # Settings with `d_model`, `n_layers`, `n_heads` and `bucket_size`
-    attention:str, # Name of the attention, as `lsh-4`
+    attention:str, # Name of the attention, such as `lsh-4`
     vocab_sz:int, # Number of different tokens
-    **options, # Of `LM`
+    **options, # Options of `LM`
 )->LM:
-    "Build a model in the size of the settings"
+    "Build a language model in the size of the settings"
     name,own = parse_attention(attention, bucket_size=cfg.bucket_size)
     return LM(vocab_sz, cfg.d_model, cfg.n_layers, cfg.n_heads, name, **options, **own)
 
@@ -285,7 +285,7 @@ def under_attention(
     model:LM, # A trained model
     attention:str, # Name of another attention of its family
 ): # A context
-    "Give a model another attention for a while"
+    "Give a model another attention inside a `with` block"
     name,own = parse_attention(attention, bucket_size=cfg.bucket_size)
     return attention_as(model, name, **own)
 
@@ -294,7 +294,7 @@ def under_attention(
 def joined(
     cfg, # Settings of an experiment
 ):
-    "Join the processes of this run, if there are several, and give each its settings"
+    "Join the processes of this run inside a `with` block, and give each of them its settings"
     if num_distrib()>1 and not isinstance(cfg, LongRun):
         raise ValueError(f'{num_distrib()} processes: there is nothing to share among them here; '
                          'start it without torchrun or accelerate launch')

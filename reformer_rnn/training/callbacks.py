@@ -27,7 +27,7 @@ from ..models.lm import attention_as
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #b5d37da6
 class TemporaryChange(Callback):
-    "Base of callbacks that change the model for a while"
+    "Base class of callbacks that change the model temporarily"
     def __init__(self): self.stack = ExitStack()
 
     def before_fit(self):
@@ -51,24 +51,24 @@ class TemporaryChange(Callback):
 def changing_callbacks(
     learn:Learner, # Any learner
 )->list: # Callbacks
-    "Those callbacks of a learner that change the model for a while"
+    "Find the callbacks of a learner that change the model temporarily"
     return [cb for cb in learn.cbs if isinstance(cb, TemporaryChange)]
 
 def fit_and_undo(
-    learn:Learner, # Whose callbacks may change the model
-    *args, # Of `fit`
-    **kwargs, # Of `fit`
+    learn:Learner, # Learner whose callbacks may change the model
+    *args, # Passed on to `fit`
+    **kwargs, # Passed on to `fit`
 ):
-    "`fit` of the learner's class, after which no change is left, however it ends"
+    "Call `fit` of the learner's class, and undo all changes however it ends"
     try: type(learn).fit(learn, *args, **kwargs)
     finally:
         for cb in changing_callbacks(learn): cb.stack.close()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #93d64149
 class PartOfEpoch(TemporaryChange):
-    "Base of callbacks that change the model for training alone, or for validation alone"
+    "Base class of callbacks that change the model for training alone, or for validation alone"
     def after_cancel_epoch(self):
-        "Undo the change: the end of this training or validation was left out"
+        "Undo the change, because this training or validation was cut short"
         self.stack.close()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #5d579e35
@@ -93,8 +93,8 @@ class CarryState(TemporaryChange):
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #3e3fd1fc
 def check_room(
-    model, # Reads with a carried state; perhaps it has a number of `max_positions`
-    dl, # A loader; in a contiguous one the rows have a length `bl`
+    model, # Model that carries a state, perhaps with a limit `max_positions`
+    dl, # A loader; if it is contiguous, its rows have the length `bl`
 ):
     "Refuse rows that are longer than the model has positions for, with `ValueError`"
     room = getattr(model, 'max_positions', None)
@@ -110,7 +110,7 @@ class ResetRows(TemporaryChange):
     in training and validation separately"""
     checkpointed = 'rows_state','place' # what a checkpoint has to hold
     def __init__(self,
-        # State of the training rows, to go on in the middle of an epoch; `rows_state` of an earlier
+        # State of the training rows, to resume within an epoch: `rows_state` of an earlier
         # callback
         rows_state=None,
     ):
@@ -135,7 +135,7 @@ class ResetRows(TemporaryChange):
 # %% ../../nbs/50_training/02_callbacks.ipynb #a5c73f2c
 @patch
 def before_train(self:ResetRows):
-    "Go on where the last epoch ended"
+    "Continue where the last epoch ended"
     self.model.state = self.rows_state
     self.place = self._place()
 
@@ -146,20 +146,20 @@ def after_train(self:ResetRows):
 
 @patch
 def after_cancel_epoch(self:ResetRows):
-    "Keep the state of a training that was left out from here on"
+    "Keep the state of a training that was cut short here"
     self.validation.close()
     if self.place is not None: self.after_train()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #b5429557
 @patch
 def before_validate(self:ResetRows):
-    "Put the training rows aside"
+    "Set the training rows aside"
     self.stack.callback(self.validation.close)
     self.validation.enter_context(_changed(self.model, carry_state=True, state=None))
 
 @patch
 def after_validate(self:ResetRows):
-    "Back to the training rows"
+    "Return to the training rows"
     self.validation.close()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #abaebe77
@@ -207,15 +207,20 @@ def before_batch(self:ResetRows):
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #aea049fa
 class OutsideFinder(Callback):
-    "Base of callbacks that keep out of the learning-rate finder"
+    "Base class of callbacks that keep out of the learning-rate finder"
+    def __call__(self, event_name):
+        "Act in a new fit, even if the finder before it was interrupted"
+        if event_name=='before_fit': self.run = True # fastai resets it where a fit ends well
+        return super().__call__(event_name)
+
     def before_fit(self):
         "Keep out of the learning-rate finder"
         self.run = not hasattr(self.learn, 'lr_finder')
 
 class PerFit(OutsideFinder):
-    "Base of callbacks that start anew with the training of a fit, and not where only validation is"
+    "Base class of callbacks that start anew with the training of a fit, but not with validation"
     checkpointed = 'began', # what a checkpoint has to hold
-    began = False # Is there training in this fit?
+    began = False # Has training begun in this fit?
 
     def before_fit(self):
         "Wait for the training"
@@ -228,7 +233,7 @@ class PerFit(OutsideFinder):
         self.began = True
 
     def begin(self):
-        "What is to be done before the first training"
+        "What to do before the first training of a fit"
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #ffaae216
 class Throughput(OutsideFinder):
@@ -338,7 +343,7 @@ def _is_plain(loss):
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #79dacb0e
 class ChunkedLoss(PartOfEpoch):
-    "Train with output layer and cross-entropy in slices of positions, and validate as usual"
+    "Train with the output layer and cross-entropy in slices of positions, and validate as usual"
     def __init__(self,
         chunk_size:int=1024, # Positions in a slice, over all sequences of the batch
     ):
@@ -346,7 +351,7 @@ class ChunkedLoss(PartOfEpoch):
         self.chunk_size = check_int('chunk_size', chunk_size)
 
     def before_fit(self):
-        "Refuse a model or a loss for which slices would not give the same"
+        "Refuse a model or a loss for which slices would not give the same result"
         super().before_fit()
         out = getattr(self.model, 'out', None)
         loss = getattr(self.loss_func, 'func', self.loss_func)
@@ -366,7 +371,7 @@ class ChunkedLoss(PartOfEpoch):
 # %% ../../nbs/50_training/02_callbacks.ipynb #490a94dc
 @patch
 def sliced_loss(self:ChunkedLoss, x, y):
-    "The loss from the input of the output layer"
+    "Compute the loss from the input of the output layer"
     return chunked_cross_entropy(x, y, self.output_layer.weight, self.output_layer.bias,
                                  ignore_index=self.ignore_index, chunk_size=self.chunk_size)
 
@@ -381,23 +386,23 @@ def before_train(self:ChunkedLoss):
 
 @patch
 def after_train(self:ChunkedLoss):
-    "Back to logits"
+    "Return to logits"
     self.stack.close()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #3ed83917
 class KeepBest(PerFit):
-    "Stop when the validation loss falls no more, and return to the weights of the best epoch"
+    "Stop when the validation loss no longer falls, and return to the weights of the best epoch"
     order = 65 # after all that writes an epoch down
     checkpointed = *PerFit.checkpointed,'best','best_epoch','weights'
     def __init__(self,
-        patience:int=3, # After so many epochs without a smaller loss; 0 for never
-        metric:str='valid_loss', # What decides: it, or the name of a metric that is to be small
+        patience:int=3, # Stop after this many epochs without a smaller loss; 0 for never
+        metric:str='valid_loss', # What to watch: it, or the name of a metric that should be small
     ):
         self.patience = check_int('patience', patience, minimum=0)
         self.metric = metric
 
     def before_fit(self):
-        "Refuse a metric that is not there"
+        "Refuse an unknown metric"
         super().before_fit()
         check_choice('metric', self.metric, ['valid_loss', *self.metrics.attrgot('name')])
         self.weights = None
@@ -408,13 +413,13 @@ class KeepBest(PerFit):
         self.best_epoch = -1
 
     def before_epoch(self):
-        "Nothing is measured yet"
+        "Forget the value of the last epoch"
         self.value = None
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #30849414
 @patch
 def after_validate(self:KeepBest):
-    "Look at what decides"
+    "Read the watched value"
     if self.recorder.cancel_valid: return
     measured = {'valid_loss': self.recorder.loss} | {o.name: o for o in self.metrics}
     self.value = measured[self.metric].value
@@ -437,7 +442,7 @@ def after_fit(self:KeepBest):
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #a26e481f
 class PeakMemory(PerFit):
-    "Note the most memory that training needed, in `nbytes`; None where it is not known"
+    "Record the peak memory of training in `nbytes`, or None where it is not known"
     run_valid = False
     checkpointed = *PerFit.checkpointed,'nbytes'
     nbytes = None
@@ -452,27 +457,27 @@ class PeakMemory(PerFit):
         return self.dls.device.type=='cuda'
 
     def look(self):
-        "Look now"
+        "Update the peak"
         held = (torch.cuda.max_memory_allocated(self.dls.device) if self.on_gpu
                 else memory_mark('VmRSS'))
         if held: self.nbytes = max(self.nbytes or 0, held)
 
     def after_pred(self):
-        "Look while the activations are there"
+        "Update the peak while the activations exist"
         self.look()
 
     def after_fit(self):
-        "Look again: a GPU has seen the backward pass of the last batch"
+        "Update the peak on a GPU, which remembers the backward pass of the last batch"
         if self.began and self.on_gpu: self.look()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #5e5db1d6
 NEAR = 16 # Lags 1 to 16
 
 def recurrence(
-    model, # Whose layers may have recurrence encoding matrices
+    model, # Model whose layers may have recurrence encoding matrices
 )->list: # One dict for each such layer
-    """Gates, and decays and angles; where every lag has a free weight, the root mean square over
-    the heads at the nearest lags"""
+    """Collect gates, decays and angles; or, where every lag has a free weight, gates and the root
+    mean square over the heads at the nearest lags"""
     found = []
     for layer in model.modules():
         rem = getattr(layer, 'rem', None)
@@ -487,11 +492,11 @@ def recurrence(
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #49ccd500
 class GateRecord(PerFit):
-    "Note gates, decays and angles before the first update, during training, and after the last"
+    "Record gates, decays and angles before the first update, during training and at its end"
     run_valid = False
     checkpointed = *PerFit.checkpointed,'rows'
     def __init__(self,
-        every:int=50, # Updates between two notes
+        every:int=50, # Updates between two records
     ):
         self.every = check_int('every', every)
         self.rows = []
@@ -506,9 +511,9 @@ class GateRecord(PerFit):
         self.note()
 
     def after_batch(self):
-        "Note them after every so many updates"
+        "Add a row after every `every` updates"
         if self.train_iter%self.every==0: self.note()
 
     def after_fit(self):
-        "Note the last values, unless they are noted"
+        "Add a row for the last update, unless it has one"
         if self.began and self.rows[-1]['step']!=self.train_iter: self.note()

@@ -37,9 +37,9 @@ def _generators(model):
     return [g for m in model.modules() for g in vars(m).values() if isinstance(g, torch.Generator)]
 
 def random_states(
-    model, # May own generators
+    model, # Model, which may own generators
 )->dict:
-    "States of all generators of random numbers, but for those of loaders"
+    "States of all random number generators, except those of loaders"
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
     return dict(python=random.getstate(), numpy=np.random.get_state(), torch=torch.get_rng_state(),
                 cuda=cuda, model=[g.get_state() for g in _generators(model)])
@@ -48,7 +48,7 @@ def restore_random_states(
     model, # As for `random_states`
     states:dict, # From `random_states`
 ):
-    "Put all generators back"
+    "Restore all generators"
     random.setstate(states['python'])
     np.random.set_state(states['numpy'])
     torch.set_rng_state(states['torch'])
@@ -58,16 +58,16 @@ def restore_random_states(
 # %% ../../nbs/50_training/08_checkpoints.ipynb #c57c2c7e
 def _goes_on(dl): return getattr(dl, 'epochs_go_on', False)
 
-def loader_states(dls)->list: # One dict a loader
-    """What the loaders' orders depend on: their generators, and the epochs that they have counted;
-    or what they say themselves"""
+def loader_states(dls)->list: # One dict per loader
+    """What the order of each loader depends on: its generator and the epochs it has counted, or its
+    own `state_dict`"""
     def state(dl):
         if _goes_on(dl): return dl.state_dict()
         return dict(rng=dl.rng.getstate(), epoch=getattr(dl, 'epoch', None))
     return [state(dl) for dl in dls]
 
 def set_loader_states(dls, states):
-    "Put all loaders back"
+    "Restore all loaders"
     for dl,state in zip(dls, states):
         if _goes_on(dl): dl.load_state_dict(state); continue
         dl.rng.setstate(state['rng'])
@@ -78,9 +78,9 @@ def set_loader_states(dls, states):
 def starting_at(
     dl, # A loader
     batch:int, # Number of the first batch to give
-    ready, # Called without arguments when the order is drawn and before the first batch is made
+    ready, # Called without arguments after the order is drawn and before the first batch is made
 ):
-    "Leave out the first batches of the next pass of a loader, without making them"
+    "Skip the first batches in the next pass of a loader, without making them"
     if _goes_on(dl): ready(); yield; return
     original = dl.sample
     def sample():
@@ -105,7 +105,7 @@ def _set_gradients(model, grads):
 def _inner(opt): return opt.opt if isinstance(opt, Lookahead) else opt
 
 def _check_optimizer(opt):
-    "Refuse an optimiser that may remember what is not saved"
+    "Refuse an optimiser that may remember something that is not saved"
     inner = _inner(opt)
     plain = isinstance(inner, Optimizer) and type(inner).state_dict is Optimizer.state_dict
     if plain or isinstance(inner, OptimWrapper): return
@@ -145,7 +145,7 @@ fastai_attributes = dict(Recorder=('lrs','iters','losses','values'), ParamSchedu
 def checkpointed_attributes(
     cb, # A callback
 )->tuple: # Names of attributes; None if the callback says nothing and is not known
-    "What a callback wants to be saved"
+    "Which attributes of a callback have to be saved"
     own = getattr(type(cb), 'checkpointed', None)
     if own is not None: return own
     known = [cls.__name__ for cls in type(cb).__mro__ if cls.__name__ in fastai_attributes]
@@ -159,11 +159,19 @@ def _callback_states(learn):
     return {cb.name: state(cb) for cb in learn.cbs}
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #663e38ec
+def _seen(v):
+    "What shows whether a value has changed: itself, its length, or a checksum of its numbers"
+    if isinstance(v, (int,float,str)): return v
+    if isinstance(v, (list,dict)): return len(v)
+    if isinstance(v, np.ndarray): return hashlib.sha256(v.tobytes()).hexdigest()
+    sha = hashlib.sha256()
+    _update(sha, v.to_dense()) # some are sparse
+    return sha.hexdigest()
+
 def _visible(cb):
-    "What can be seen of a callback that does not say what it remembers"
-    def seen(v): return v if isinstance(v, (int,float,str)) else len(v)
-    return {k: seen(v) for k,v in vars(cb).items()
-            if k!='learn' and isinstance(v, (int,float,str,list,dict))}
+    "What can be seen in a callback that does not declare what it remembers"
+    kinds = int,float,str,list,dict,np.ndarray,Tensor
+    return {k: _seen(v) for k,v in vars(cb).items() if k!='learn' and isinstance(v, kinds)}
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #5ca62a58
 def _update(sha, o):
@@ -181,10 +189,10 @@ def _update(sha, o):
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #c4e34d94
 def data_fingerprint(
-    dl, # A loader with an indexed data set, or one that says what its data are `made_from`
-    n:int=64, # How many items to look at in a data set that has more, evenly spread over it
+    dl, # A loader with an indexed data set, or one with a method `made_from`
+    n:int=64, # Look at no more than this many items, evenly spread over the data set
 )->str: # 16 hexadecimal digits
-    "A checksum of the data that a loader reads, or of what it makes them from"
+    "A checksum of the data that a loader reads, or of what it generates them from"
     data = dl.dataset
     sha = hashlib.sha256()
     n = min(n, len(data))
@@ -208,7 +216,7 @@ def _kind(opt):
 def update_facts(
     learn, # Ready to train
 )->dict: # Name -> what can be written as JSON
-    "What decides about the updates"
+    "What determines the updates: optimiser, hyper-parameters, schedules and frozen parameters"
     scheds = {name: f for cb in learn.cbs if isinstance(cb, ParamScheduler)
               for name,f in cb.scheds.items()}
     fixed = [name for name in learn.opt.hypers[0] if name not in {'mom', *scheds}]
@@ -227,7 +235,7 @@ def run_facts(
     learn, # Ready to train
     config:dict, # Settings that must be the same
 )->dict: # Name -> what can be written as JSON
-    "What must be the same for a run to go on"
+    "Everything that must be the same for a run to be resumed"
     train = learn.dls.train
     facts = {'epochs': learn.n_epoch, 'batches of an epoch': len(train),
              'processes': max(1, num_distrib()), 'model': type(learn.model).__name__,
@@ -244,8 +252,8 @@ def run_facts(
 def differences(
     saved:dict, # `run_facts` of the checkpoint
     own:dict, # `run_facts` of the run
-    there:str='in the checkpoint', # What the first is called
-    here:str='here', # What the second is called
+    there:str='in the checkpoint', # How to refer to the first
+    here:str='here', # How to refer to the second
 )->list: # One string for each difference
     "Say what differs between two runs"
     result = []
@@ -267,16 +275,16 @@ class Stopped(KeyboardInterrupt):
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #47cc0409
 class Checkpoint(TemporaryChange):
-    "Save the state of training now and then and on SIGTERM and Ctrl-C, and go on from there"
+    "Save the state of training at intervals and on SIGTERM or Ctrl-C, and resume from it"
     order = 2000
     checkpointed = ()
     def __init__(self,
         folder, # Where the checkpoints of this run are kept
-        every_seconds:float=300., # Time between two of them; 0 for none by time
-        every_steps:int=0, # Training steps between two of them; 0 for none by steps
-        keep:int=2, # How many of the newest to keep
-        resume:bool=True, # Go on from the newest? False refuses a folder that has any
-        # Settings that must be the same to go on, besides data, model and schedule
+        every_seconds:float=300., # Minimum seconds between checkpoints; 0 for none by time
+        every_steps:int=0, # Training steps between two checkpoints; 0 for none by steps
+        keep:int=2, # How many of the newest checkpoints to keep
+        resume:bool=True, # Resume from the newest? False refuses a folder that has any
+        # Settings that must be the same to resume, besides data, model and schedule
         config:dict=None,
     ):
         if not every_seconds>=0:
@@ -327,7 +335,7 @@ def _tidy(self:Checkpoint):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #3ac6ce21
 @patch
 def _check(self:Checkpoint):
-    "Refuse what could not go on as it was"
+    "Refuse what could not be resumed exactly"
     if self.over:
         raise ValueError(f'the fit that {self.folder} belongs to is over: a Checkpoint saves one '
                          'fit; give the next one a Checkpoint with another folder')
@@ -388,7 +396,7 @@ def _agree(self:Checkpoint, due):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #d5ce6716
 _parts = dict(facts=dict, epoch=int, iteration=int, train_iter=int, pct_train=(int,float),
               start=dict, weights=dict, optimizer=dict, smooth_loss=dict,
-              # What a checkpoint holds, with more
+              # Types of what a checkpoint holds, among other things
               random=dict, position=list, callbacks=dict, metrics=list, others=list)
 
 def _check_tree(tree, path):
@@ -505,7 +513,7 @@ def _tree(self:Checkpoint, epoch, iteration):
 
 @contextmanager
 def _forged(path):
-    "Errors of putting things back as a `ValueError` that names the checkpoint"
+    "Turn errors in restoring into a `ValueError` that names the checkpoint"
     try: yield
     except (LookupError,TypeError,AttributeError,ValueError,RuntimeError) as e:
         raise ValueError(f'{path} does not fit this training, though it says so: it was changed '
@@ -514,12 +522,12 @@ def _forged(path):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #ee40a750
 @patch
 def _restore(self:Checkpoint):
-    "Put everything back, or raise `ValueError` for what does not fit"
+    "Restore everything, or raise `ValueError` for what does not fit"
     with _forged(self.newest): self._put_back()
 
 @patch
 def _put_back(self:Checkpoint):
-    "Put everything back"
+    "Restore everything"
     learn = self.learn
     saved = self.found
     self.found = None
@@ -545,8 +553,9 @@ def _changed(self:Checkpoint):
     changed = []
     for cb in self.learn.cbs:
         before = self.silent.get(cb.name)
+        if before is None: continue
         now = _visible(cb)
-        if before is None or now==before: continue
+        if now==before: continue
         names = ', '.join(name for name,v in now.items() if before.get(name)!=v)
         changed.append(f'{cb.name} ({names})')
     return changed

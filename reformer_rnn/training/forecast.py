@@ -39,7 +39,7 @@ def frame_windows(
     date_format:str=None, # How they are written; None to recognise it
     seq_len:int=None, # Rows to read; None for four seasons, or twice the horizon
     sizes:tuple=(.6,.2,.2), # Shares for training, validation and test
-    level:float=.8, # Share of the truth that the band is to hold
+    level:float=.8, # Share of true values that the band should contain
 )->tuple: # Windows of the three parts, and the `Outlook`
     "Cut a table into windows, or raise `ValueError`"
     check_int('horizon', horizon)
@@ -69,9 +69,9 @@ def house_forecaster(
     windows:Windows, # Training windows
     seeds:int=3, # Members of the ensemble
     d_model:int=32, # Width of the corrections
-    dropout:float=.1, # In the corrections
+    dropout:float=.1, # Dropout in the corrections
 )->Ensemble: # It forecasts as the linear map does, until it is trained
-    "Linear maps with corrections, one per seed"
+    "Make an ensemble of linear maps with corrections, one per seed"
     check_int('seeds', seeds)
     c = len(windows.columns)
     lengths = (windows.seq_len,windows.label_len,windows.horizon)
@@ -91,8 +91,8 @@ def window_forecasts(
     model, # A module; it is called in evaluation mode
     windows:Windows, # What to forecast
     call=None, # What to call instead of the model, such as `model.each`
-    every:int=1, # Only each so-manieth window
-)->tuple: # Forecasts, (n, ..., horizon, c), and what came, (n, horizon, c); standardised
+    every:int=1, # Forecast only every n-th window
+)->tuple: # Forecasts, (n, ..., horizon, c), and true values, (n, horizon, c); standardised
     "Forecast all windows"
     device = next((p.device for p in model.parameters()), 'cpu')
     found,truth = [],[]
@@ -104,29 +104,37 @@ def window_forecasts(
     return torch.cat(found),torch.cat(truth)
 
 def error_band(
-    model, # With an outlook, which gets the band
-    windows:Windows, # That were not trained on
+    model, # Model with an outlook, which receives the band
+    windows:Windows, # Windows that were not used for training
 ):
-    "Measure how far the truth lies from the forecast"
+    "Set the band of a model from its errors"
     forecast,truth = window_forecasts(model, windows)
     ends = (1-model.outlook.level)/2
     errors = (truth-forecast).double()
     model.outlook.low,model.outlook.high = (torch.quantile(errors, q, dim=0).tolist()
                                             for q in (ends,1-ends))
 
+# %% ../../nbs/50_training/13_forecast.ipynb #b9032e8e
+def _check_band(outlook):
+    "Refuse an outlook without a band"
+    if outlook is not None and outlook.low is not None: return
+    raise ValueError('there is no band: the model was not trained to the end, or learn.load gave '
+                     'it its weights, and learn.save keeps nothing else. Train it, as in '
+                     'learn.fit_one_cycle(2); learn.export and model.save_pretrained keep the '
+                     'band with the weights')
+
 # %% ../../nbs/50_training/13_forecast.ipynb #a336c6e9
-# Share of the truth in the band; half the width of its 95 % interval, starting points; share for
-# each column; share that the spread of the members alone would have held, None for one model
+# Share of true values in the band; half the width of its 95 % interval; number of windows; share
+# for each column; share in a band from the spread of the members alone, None for one model
 Coverage = namedtuple('Coverage', 'share interval starts columns members')
 
 def band_coverage(
-    model, # With a band
-    windows:Windows, # That neither training nor band has seen
+    model, # Model with a band
+    windows:Windows, # Windows that neither the training nor the band has used
 )->Coverage:
-    "Count how often the truth lies in the band, or raise `ValueError` without a band"
+    "Measure how often true values lie in the band, or raise `ValueError` without a band"
     about = model.outlook
-    if about is None or about.low is None:
-        raise ValueError('the model has no band: train it first, as in learn.fit_one_cycle(2)')
+    _check_band(about)
     forecast,truth = window_forecasts(model, windows, every=windows.horizon)
     low,high = (torch.tensor(bound)+forecast for bound in (about.low,about.high))
     inside = ((low<=truth)&(truth<=high)).double()
@@ -139,7 +147,7 @@ def band_coverage(
 
 # %% ../../nbs/50_training/13_forecast.ipynb #5a6e8f62
 def member_coverage(model, windows)->float:
-    "The share that a normal band of the members' spread would have held"
+    "The share of true values in a normal band made from the spread of the members"
     if not isinstance(model, Ensemble) or len(model.members)<2: return None
     each,truth = window_forecasts(model, windows, model.each, windows.horizon)
     wide = torch.distributions.Normal(0., 1.).icdf(torch.tensor((1+model.outlook.level)/2))
@@ -147,8 +155,13 @@ def member_coverage(model, windows)->float:
 
 # %% ../../nbs/50_training/13_forecast.ipynb #70d422ae
 class Band(PerFit):
-    "After training, take the band from the validation part and count on the test part"
-    order = KeepBest.order+1 # of the best weights
+    "After training, set the band from the validation part and count its hits on the test part"
+    order = KeepBest.order+1 # after the best weights are restored
+    def begin(self):
+        "Forget the band of earlier weights"
+        about = self.model.outlook
+        about.low = about.high = about.coverage = None
+
     def after_fit(self):
         "Measure"
         if not self.began: return
@@ -163,14 +176,14 @@ def forecast_learner(
     known=(), # Columns that are known in advance, such as holidays: a list, or one name
     dates:str='date', # Column of the dates
     seeds:int=3, # Members of the ensemble
-    level:float=.8, # Share of the truth that the band is to hold
-    model=None, # Makes another forecaster of the training windows; None for `house_forecaster`
-    bs:int=128, # Windows a batch
+    level:float=.8, # Share of true values that the band should contain
+    model=None, # Function that makes a model from the training windows; None for `house_forecaster`
+    bs:int=128, # Windows per batch
     lr:float=1e-3, # Learning rate
     device=None, # Where it is trained; None for fastai's default
-    **options, # Of `frame_windows`: `seq_len`, `date_format`, `sizes`
+    **options, # Options of `frame_windows`: `seq_len`, `date_format`, `sizes`
 )->Learner:
-    "A learner that can `forecast`; `ValueError` for a table that cannot be used"
+    "Make a learner that can `forecast`, or raise `ValueError` for a table that cannot be used"
     parts,about = frame_windows(df, horizon, columns, known, dates, level=level, **options)
     make = partial(house_forecaster, seeds=seeds) if model is None else model
     forecaster = make(parts.train)
@@ -185,22 +198,21 @@ def forecast_learner(
 def forecast(self:Learner,
     df:pd.DataFrame, # The table, the newest row last: that of the training, or a later one
     future:pd.DataFrame=None, # Future rows of the columns that are known in advance
-    horizon:int=None, # Rows to forecast; None for as many as were trained
+    horizon:int=None, # Rows to forecast; None for as many as in training
 )->pd.DataFrame: # Dates, columns in their units, and the ends of their bands
-    "Forecast the rows after the last, or raise `ValueError`"
+    "Forecast the rows after the end of a table, or raise `ValueError`"
     about = getattr(self.model, 'outlook', None)
     if about is None:
         raise ValueError('this learner was not made for tables: expected one of '
                          '`forecast_learner(df, horizon)`')
-    if about.low is None:
-        raise ValueError('the model is not trained: call learn.fit_one_cycle(2) first')
+    _check_band(about)
     with evaluating(self.model): return forecast_rows(self.model, df, future, horizon)
 
 # %% ../../nbs/50_training/13_forecast.ipynb #7fd0b2d9
 def compare_forecasts(
-    learn:Learner, # Of `forecast_learner`
+    learn:Learner, # From `forecast_learner`
 )->pd.DataFrame: # One row per forecast, the best first
-    "The model beside simple forecasts, over the test part"
+    "Compare the model with simple forecasts, on the test part"
     train,_,test = (dl.dataset for dl in learn.dls)
     simple = baselines(train)
     all_of_them = {'this model': learn.model} | simple

@@ -45,8 +45,8 @@ def gpt2_learner(
     dls, # From `documents_dls`, with `seq_len` of K windows: gradients go back through K-1 of them
     model, # `RecurrentGPT2`
     lr:float=2e-3, # Default learning rate
-    frozen:bool=True, # Train the memory alone?
-    clip:float=1., # Longest gradient
+    frozen:bool=True, # Train only the memory, and keep the base as it is?
+    clip:float=1., # Largest norm of the gradient
     cbs=None, # More callbacks
     **kwargs, # Passed on to `lm_learner`
 ): # `Learner`
@@ -73,7 +73,7 @@ class DrawnDL(Shown, TfmdDL):
     """Batches that a function draws, as many as there are items for, in the order in which a plain
     loop would draw them"""
     def __init__(self,
-        dataset:range, # Item numbers; only how many there are matters
+        dataset:range, # Item numbers; only their count matters
         draw, # `n -> batch`: a tuple of tensors with n rows
         bs:int=16, # Rows of a batch
         num_workers:int=0, # Worker processes would draw from generators of their own, so none
@@ -89,7 +89,7 @@ class DrawnDL(Shown, TfmdDL):
 
 @patch
 def sample(self:DrawnDL):
-    "The items of this pass, before the first of which the generator stands where the pass found it"
+    "The items of this pass; the generator is set to where it stood when the pass began"
     torch.set_rng_state(self.random)
     return super(DrawnDL, self).sample()
 
@@ -112,7 +112,7 @@ def create_item(self:DrawnDL, i):
 
 @patch
 def made_from(self:DrawnDL,
-    n:int, # How many rows to show
+    n:int, # How many rows to draw
 )->tuple:
     "Rows that are drawn at seed 0; the function itself cannot be compared"
     with torch.random.fork_rng(devices=[]):

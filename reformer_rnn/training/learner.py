@@ -18,17 +18,18 @@ from ..core import check_int,select_state
 from ..data.copy import IGNORE
 from ..data.vocab import adopt_vocab
 from ..models.carry import evaluating
-from .callbacks import CarryState,StopOnNonFinite,Throughput
+from ..models.lm import LM
+from .callbacks import CarryState,ResetRows,StopOnNonFinite,Throughput
 from .metrics import BitsPerToken,MaskedAccuracy,masked_nll
 
 # %% ../../nbs/50_training/04_learner.ipynb #97b51a93
 class SequenceLearner(Learner):
-    "A `Learner` for models of sequences"
+    "A `Learner` for sequence models"
     def predict(self,
         text, # What to continue: a text, or tokens (b, n) for a model without a vocabulary
         n:int=100, # Tokens to add
-        **options, # Of `generate`: `temperature`, `top_k`, `generator`, ...
-    ): # The text and what follows; of tokens (b, n), the new ones alone
+        **options, # Options of `generate`: `temperature`, `top_k`, `generator`, ...
+    ): # The text with its continuation; for tokens, only the new ones
         "Continue a text, or raise `ValueError`"
         if not hasattr(self.model, 'generate'):
             raise ValueError(f'a {type(self.model).__name__} does not write texts: for its '
@@ -39,7 +40,7 @@ class SequenceLearner(Learner):
     def get_preds(self,
         ds_idx:int=1, # Which loader: 0 for training, 1 for validation
         dl=None, # Another loader; None for that of `ds_idx`
-        **kwargs, # Of fastai's `get_preds`: `with_input`, `with_loss`, `with_decoded`, ...
+        **kwargs, # Options of fastai's `get_preds`: `with_input`, `with_loss`, `with_decoded`, ...
     )->tuple: # Probabilities (rows, n, vocab_sz) and targets (rows, n), ...
         "Predictions of all batches and their targets"
         rows = self.dls[ds_idx] if dl is None else dl
@@ -54,13 +55,30 @@ class SequenceLearner(Learner):
             kwargs |= dict(concat_dim=1, reorder=False)
         return super().get_preds(ds_idx, dl, **kwargs)
 
+# %% ../../nbs/50_training/04_learner.ipynb #973b2cf8
+def _check_flags(dls, model, carry, cbs):
+    "Refuse flags of documents that nobody takes, and a carried state without flags"
+    flagged = [dl.resets for dl in dls.loaders if hasattr(dl, 'resets')]
+    taken = any(o is ResetRows or isinstance(o, ResetRows) for o in cbs)
+    if carry and not all(flagged):
+        raise ValueError('carry=True: with resets=False the loader does not say where a document '
+                         'begins, and the state would go on from one document into the next; '
+                         'make the loader with resets=True and give cbs=ResetRows(), unless the '
+                         'model takes the flags itself')
+    if any(flagged) and isinstance(model, LM) and not taken:
+        raise ValueError('the loader gives flags that say where a document begins, and a '
+                         f'{type(model).__name__} would take them for a mask: give '
+                         'cbs=ResetRows() with a model that can restart single rows, such as a '
+                         'BlockRecurrentLM, or make the loader with resets=False and carry '
+                         'no state')
+
 # %% ../../nbs/50_training/04_learner.ipynb #e23a1f76
 def lm_learner(
     dls, # Loaders that give input and target, both (b, n)
     model, # Maps tokens (b, n) to logits (b, n, vocab_sz)
     lr:float=1e-3, # Default learning rate of `fit`, and peak of `fit_one_cycle`
     metrics=None, # fastai metrics; None for `BitsPerToken`
-    cbs=None, # Callbacks in addition to those above
+    cbs=None, # Callbacks besides `StopOnNonFinite`, `Throughput` and, with `carry`, `CarryState`
     carry:bool=False, # Carry the model's state from batch to batch? For contiguous loaders only
     **kwargs, # Passed on to `Learner`: `wd`, `path`, `opt_func`, ...
 )->Learner:
@@ -74,12 +92,9 @@ def lm_learner(
     if carry and not hasattr(model, 'carry_state'):
         raise ValueError(f'carry=True: a model of type {type(model).__name__} has no '
                          '`carry_state` and cannot carry a state')
-    if carry and not all(getattr(dl, 'resets', True) for dl in dls.loaders):
-        raise ValueError('carry=True: with resets=False the loader does not say where a document '
-                         'begins, and the state would go on from one document into the next; '
-                         'make the loader with resets=True')
     own = [StopOnNonFinite(), Throughput()] + ([CarryState()] if carry else [])
     more = [] if cbs is None else list(cbs) if isinstance(cbs, (list,tuple)) else [cbs]
+    _check_flags(dls, model, carry, more)
     return SequenceLearner(dls, model, loss_func=CrossEntropyLossFlat(ignore_index=IGNORE), lr=lr,
                            metrics=BitsPerToken() if metrics is None else metrics, cbs=own+more,
                            **kwargs)

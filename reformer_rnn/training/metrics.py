@@ -22,7 +22,7 @@ def _check_fit(logits, y):
 
 # %% ../../nbs/50_training/01_metrics.ipynb #19a3f03e
 class MaskedAccuracy(Metric):
-    "Share of the scored targets that are predicted right, over the whole set"
+    "Share of the scored targets that are predicted correctly, over the whole set"
     sums = 'right','scored' # what several processes add up
     def reset(self):
         "Forget all batches"

@@ -52,15 +52,15 @@ def process_rank()->int:
 def sum_all(
     *values, # Numbers
 )->list: # Floats
-    "The sums of numbers over all processes"
+    "Sum numbers over all processes"
     total = torch.tensor(values, dtype=torch.float64)
     if several_processes(): dist.all_reduce(total)
     return total.tolist()
 
 def gather_all(
     o, # Any object that can be pickled
-)->list: # One entry a process
-    "What all processes have, in all of them"
+)->list: # One entry per process
+    "Give every process the objects of all processes"
     if not several_processes(): return [o]
     found = [None]*dist.get_world_size()
     dist.all_gather_object(found, o)
@@ -70,7 +70,7 @@ def gather_all(
 def from_first(
     f, # Function without arguments
 ):
-    "What `f` returns or raises in the first process, in all of them"
+    "Call `f` in the first process, and return or raise its outcome in all of them"
     if not several_processes(): return f()
     answer = [None]
     if not process_rank():
@@ -132,8 +132,8 @@ def own_rows(
 # %% ../../nbs/50_training/09_processes.ipynb #46c9edc8
 class Processes(TemporaryChange):
     "Train with a share of every batch in each process, as one process would with the whole batch"
-    order = GradientAccumulation.order+2
-    checkpointed = () # after the decision about an update, and before clipping
+    order = GradientAccumulation.order+2 # after the decision about an update, and before clipping
+    checkpointed = ()
     def before_fit(self):
         "Check what cannot be shared, start from equal weights, and deal out the rows"
         super().before_fit()
@@ -146,7 +146,7 @@ class Processes(TemporaryChange):
         for dl in self.dls.loaders: self._deal(dl)
 
     def after_loss(self):
-        "Weigh the loss of these rows, and show that of the whole batch"
+        "Weight the loss of these rows, and show that of the whole batch"
         n = 0 if self.idle else _n_targets(self.y)
         total,count = sum_all(n and self.loss.item()*n, n)
         self.learn.loss_grad = self.loss_grad*(n/count) if n else self.pred.sum()*0
@@ -205,7 +205,7 @@ def _deal(self:Processes, dl):
 # %% ../../nbs/50_training/09_processes.ipynb #10b422ca
 @patch
 def _check(self:Processes):
-    "Refuse what would give another result than one process, or none"
+    "Refuse what would give a different result from one process, or no result"
     bs = self.dls.train.bs
     workers = self.dls.train.fake_l.num_workers
     # which counts the rows of each process

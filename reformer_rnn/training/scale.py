@@ -22,7 +22,7 @@ from .callbacks import PartOfEpoch,TemporaryChange
 
 # %% ../../nbs/50_training/06_scale.ipynb #9fbafb56
 class BFloat16(TemporaryChange):
-    "Run the forward pass in bfloat16 wherever PyTorch holds that to be safe"
+    "Run the forward pass in bfloat16 wherever PyTorch considers that safe"
     order = 10
     checkpointed = ()
     def before_batch(self):
@@ -39,14 +39,14 @@ class BFloat16(TemporaryChange):
 def plain_stack(
     model, # A model
 )->Stack: # Its blocks
-    "The blocks that can be computed again, or `ValueError` for a model without a plain stack"
+    "The blocks that can be recomputed, or `ValueError` for a model without a plain stack"
     blocks = getattr(model, 'blocks', None)
     if type(blocks) is Stack: return blocks
     raise ValueError(f'Recompute: a {type(model).__name__} with blocks of type '
                      f'{type(blocks).__name__} has no plain stack of blocks: leave it out')
 
 class Recompute(PartOfEpoch):
-    "Keep only the input of every block in training, and compute the rest again for the gradient"
+    "Keep only the input of every block in training, and recompute the rest for the gradient"
     checkpointed = ()
     def before_train(self):
         "Wrap the blocks"
@@ -63,7 +63,7 @@ class Compiled(TemporaryChange):
     "Run the model through `torch.compile` while it is trained"
     checkpointed = ()
     def __init__(self,
-        # Who makes code from the trace, one of those that `torch.compiler.list_backends` knows
+        # Backend that makes code from the trace, such as those of `torch.compiler.list_backends`
         backend:str='inductor',
     ):
         super().__init__()
@@ -86,7 +86,7 @@ class AccumulateBatches(GradientAccumulation):
     "Update with the mean gradient of `n_acc` batches, at the end of a fit with that of the rest"
     checkpointed = 'count',
     def __init__(self,
-        n_acc:int, # Batches of an update, at most those of the whole fit
+        n_acc:int, # Batches per update, at most as many as the whole fit has
     ): super().__init__(check_int('accumulate', n_acc))
 
     def before_train(self):
@@ -99,11 +99,11 @@ class AccumulateBatches(GradientAccumulation):
         self.opt.zero_grad()
 
     def after_loss(self):
-        "The share of this batch"
+        "Scale the loss to the share of this batch"
         self.learn.loss_grad = self.loss_grad/self.n_acc
 
     def before_step(self):
-        "Leave the update out until all batches are there, or the fit is at its end"
+        "Skip the update until all batches are there, or the fit is at its end"
         self.count += 1
         over = self.epoch+1==self.n_epoch and self.iter+1==self.n_iter
         if self.count<self.n_acc and not over: raise CancelBatchException
@@ -116,20 +116,20 @@ class AccumulateBatches(GradientAccumulation):
 class Scale:
     "Settings for models that are big for the machine"
     clips_itself = False # Does the experiment clip in a way of its own?
-    bf16:bool = False # Forward pass in bfloat16? Changes the result
-    # Batches whose gradients are added up before each update; the schedule goes on counting batches
+    bf16:bool = False # Compute the forward pass in bfloat16? This changes the result
+    # Batches whose mean gradient makes one update; the schedule still counts batches
     accumulate:int = 1
-    # Compute the activations of every block again for the gradient, instead of keeping them? Slower
-    # by a forward pass
+    # Recompute the activations of every block for the gradient, instead of keeping them? This
+    # takes one more forward pass
     recompute:bool = False
-    # Backend of torch.compile that runs the model in training, as inductor; empty for none
+    # Backend of torch.compile for the model in training, such as inductor; empty for none
     compile:str = ''
     clip:float = 0. # Largest norm of the gradient; 0 for no clipping
 
 # %% ../../nbs/50_training/06_scale.ipynb #3bc6708c
 @patch
 def callbacks(self:Scale)->list:
-    "The callbacks that do what is asked for, or `ValueError`"
+    "Make the callbacks for these settings, or raise `ValueError`"
     n = check_int('accumulate', self.accumulate)
     if not self.clip>=0:
         raise ValueError(f'clip={self.clip}: expected a norm above 0, or 0 for no clipping')
@@ -143,7 +143,7 @@ def callbacks(self:Scale)->list:
 
 @patch
 def check_model(self:Scale,
-    model, # To be trained with these settings
+    model, # Model to be trained with these settings
 ):
     "Refuse before the first step, with `ValueError`, a model that cannot be trained in this way"
     if self.recompute: plain_stack(model)

@@ -150,8 +150,8 @@ _ASIDE = '.replaced-' # Before the name of a checkpoint that a new one replaces
 def remove_left_over(
     folder, # Where checkpoints are kept
 ):
-    """Remove what a process that was killed has left half written or half removed, and bring back
-    what it has not replaced"""
+    """Remove what a killed process left half written or half removed, and restore what it had not
+    replaced yet"""
     folder = Path(folder)
     for name in ('.writing','.removing'): shutil.rmtree(folder/name, ignore_errors=True)
     for old in list(folder.glob(f'{_ASIDE}*')):
@@ -161,7 +161,7 @@ def remove_left_over(
 
 def list_checkpoints(
     folder, # Where they are
-)->list: # Paths, the oldest first; nothing is said about their being whole
+)->list: # Paths, the oldest first; they are not checked
     "The checkpoints of a folder"
     return sorted(Path(folder).glob('step-'+'[0-9]'*8))
 
@@ -170,10 +170,10 @@ def write_checkpoint(
     folder, # Where they are kept; created if missing
     step:int, # Training steps done
     tree, # What to save, for `pack`
-    keep:int=2, # How many of the newest to keep: more than one, in case the disk damages it
+    keep:int=2, # How many of the newest to keep; better more than one, in case the disk damages it
 )->Path: # The new checkpoint
-    """Write a checkpoint in one piece, then remove the oldest; raises `OSError` if the disk
-    refuses, and changes nothing then"""
+    """Write a checkpoint as a whole or not at all, then remove the oldest; raises `OSError`, and
+    changes nothing, if the disk refuses"""
     folder = Path(folder)
     path = folder/f'step-{check_int("step", step, 0, 10**8-1):08d}'
     temp = folder/'.writing'

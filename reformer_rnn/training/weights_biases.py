@@ -27,15 +27,15 @@ from ..core import check_writable
 def bucket_evenness(
     buckets:Tensor, # Bucket numbers, any shape
     n_buckets:int, # How many there are, at least 2
-)->float: # From 0, all in one, to 1, all equally full
-    "How evenly buckets are filled"
+)->float: # From 0, if one holds all, to 1, if all are equally full
+    "Measure how evenly buckets are filled"
     p = torch.bincount(buckets.flatten(), minlength=n_buckets).double()/buckets.numel()
     return abs(torch.xlogy(p, p).sum().item())/math.log(n_buckets)
 
 def layer_statistics(
     model, # Any model
 )->dict: # Name -> number
-    "Gates and decays of all layers that have some"
+    "Collect the gates and decays of all layers that have any"
     found = {}
     for name,module in model.named_modules():
         if hasattr(module, 'rem') and hasattr(module, 'mu'): # attention blended with recurrence
@@ -51,7 +51,7 @@ def layer_statistics(
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #6c31e91f
 class Harmless(Callback):
-    "A callback whose error ends it with a warning, and never the training"
+    "A callback that an error switches off with a warning, without ending the training"
     failed = False
     checkpointed = ()
     def __call__(self, event_name):
@@ -99,7 +99,7 @@ def _listen(self:LayerStatistics, name):
 
 @patch
 def after_batch(self:LayerStatistics):
-    "One batch is enough"
+    "Stop listening: one batch is enough"
     if not self.training: self._stop()
 
 @patch
@@ -113,7 +113,7 @@ def after_validate(self:LayerStatistics):
 # %% ../../nbs/50_training/11_weights_biases.ipynb #3f3b202c
 @patch
 def after_fit(self:LayerStatistics):
-    "Let no hook stay"
+    "Remove all hooks"
     self._stop()
 
 @patch
@@ -129,7 +129,7 @@ class Beside:
     """A run of Weights & Biases in a process of its own: nothing here raises, and nothing but
     `finish` waits"""
     def __init__(self,
-        folder, # The folder `wandb/` is made in it
+        folder, # Folder in which `wandb/` is made
         mode:str='offline', # 'online' or 'offline'
         run_id:str=None, # Id of the run; None for a new one
         **options, # For `wandb.init`: `project`, `name`, `config`; and `reason`, why it is offline
@@ -206,7 +206,7 @@ def finish(self:Beside,
     # removes
     **last,
 )->bool: # Is the run closed?
-    "Log what comes last, and close the run"
+    "Log what remains, and close the run"
     self._send(finish=last)
     self.close()
     return self.over.wait(seconds)
@@ -214,7 +214,7 @@ def finish(self:Beside,
 # %% ../../nbs/50_training/11_weights_biases.ipynb #5febbb77
 @patch
 def news(self:Beside)->str: # None if there is none
-    "What the user should know and was not told"
+    "What the user should know and has not been told yet"
     if self.told or not (self.error or self.answer): return
     self.told = True
     if self.error: return f'{self.error}; this run is not tracked'
@@ -229,9 +229,9 @@ def _say(news):
 # %% ../../nbs/50_training/11_weights_biases.ipynb #c199c037
 def wandb_id(
     path, # File that holds the id
-    resume:bool, # Go on with the run that is named there?
+    resume:bool, # Continue the run that is named there?
 )->str:
-    "The id of a run: a new one, or when it is resumed the one that it had"
+    "The id of a run: a new one, or the one it had if it is resumed"
     path = Path(path)
     new = new_id()
     try:
@@ -246,7 +246,7 @@ class LogRun(Harmless):
     "Log losses, hyper-parameters and metrics"
     order = Recorder.order+1
     def __init__(self,
-        run:Beside, # Where to
+        run:Beside, # The run to log to
     ): self.run_beside = run
 
     def after_batch(self):
@@ -319,7 +319,7 @@ def wandb_callbacks(
     config:dict, # Configuration to store with the run
     project:str='reformer_rnn', # Project of the run
     name:str=None, # Name of the run; None for one that is made up
-    folder='.', # The `wandb/` folder is written in here
+    folder='.', # Folder in which `wandb/` is made
     run_id:str=None, # Id of the run, from `wandb_id`; None for a new one
     weights:bool=True, # Keep the weights as an artifact?
 )->list: # Callbacks for one call of `fit`; none with WANDB_MODE=disabled

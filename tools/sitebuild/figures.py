@@ -4,7 +4,7 @@ import base64, io, re
 from PIL import Image
 
 GREY, INK = '#6b7280', '#1f2328'  # What nbs/_site/matplotlibrc writes and draws in, and what the site shows by day
-PALETTES = ((256, 0), (96, 25_000), (64, 50_000))  # So many colours for a PNG that is heavier with more of them
+PALETTES = ((256, 0), (96, 25_000), (48, 40_000))  # So many colours for a PNG that is heavier with more of them
 HEAVY = 40_000  # Characters; an SVG with more of them, of a figure with many points, weighs more than its pixels
 STEP = re.compile(r'([MLQCz])([^MLQCz]*)')  # A letter of a path and its numbers
 # A scale is kept as it is: 1/64, rounded, would make letters larger than the places they have; other numbers are

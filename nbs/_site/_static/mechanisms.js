@@ -1,4 +1,4 @@
-// Mechanisms one can touch. A figure of class "mechanism" holds a static picture and, as data, the numbers of the
+// Interactive mechanisms. A figure of class "mechanism" holds a static picture and, as data, the numbers of the
 // notebook; here the picture gives way to controls and drawings that are computed from these numbers.
 'use strict';
 const drawn = 'http://www.w3.org/2000/svg', CELL = 22;

@@ -6,12 +6,13 @@
 __all__ = ['SIDE_BY_SIDE', 'N_POWERS', 'LONG_ENOUGH', 'READ_IN_ALL', 'doclm_experiment', 'PAPER_BITS', 'DocLMConfig',
            'read_documents', 'load_documents', 'shortened', 'doclm_model', 'window_of', 'rows_for', 'doclm_learner',
            'token_bits', 'summed', 'as_dicts', 'evaluate_documents', 'long_documents', 'unchanged', 'worth_of_states',
-           'document_floors', 'results_on', 'states_results', 'train_doclm', 'doclm_bits', 'check_doclm',
+           'document_floors', 'results_on', 'states_results', 'train_doclm', 'doclm_bits', 'check_row', 'check_doclm',
            'document_columns', 'floors_line', 'training_bits', 'bits_by_distance', 'plot_documents']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #36aa799d
 import math
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -33,7 +34,7 @@ from ...data.text import Split,bigram_bits,unigram_bits
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8e0ed32c
 from ...models.block_recurrent import (BlockRecurrentLM,forget_states,scaled_model,
-                                                 swap_states)
+                                                 scaled_row,swap_states)
 from ...models.lm import LM,evaluating
 from ...training.callbacks import ResetRows
 from .recall import brt_learner,optimizers
@@ -46,27 +47,27 @@ class DocLMConfig(LongRun):
     "Settings of the document experiment"
     positional = 'data' # The option that needs no name
     data:str = 'stdlib' # stdlib, modules, pg19, arxiv-math, or any folder of .txt files
-    disguise:str = '' # names or letters that only a document itself can tell; empty for none
+    disguise:str = '' # names or letters: replace them by ones peculiar to each document; or empty
     attention:tuple = ('Slide:12L','Slide:13L','XL:512','Rec:fixed:skip',
                        'Rec:lstm:single','Feedback:fixed:skip') # Rows of the paper's table 1
     tokens:int = 2_000_000 # Tokens to train on, the same for every model
     vocab_sz:int = 256 # 256 for bytes; more for a vocabulary trained on the training documents
     d_model:int = 128 # Width of the model
-    n_layers:int = 4 # Blocks where the paper has 12; a row of 13 has one more
-    n_heads:int = 4 # Heads
-    window:int = 64 # W where the paper has 512; XL:1024 has twice as much
-    n_states:int = 0 # S: state vectors; 0 for W
+    n_layers:int = 4 # Blocks, where the paper has 12; a row with 13 gets one more
+    n_heads:int = 4 # Number of heads
+    window:int = 64 # W: window, where the paper has 512; XL:1024 has twice as much
+    n_states:int = 0 # S: state vectors; 0 for as many as W
     dropout:float = 0. # 0.05 in the paper, which reads its books many times
-    qk_scale:float = 8. # Scale of the scores at first; with 1, as in the authors' code, slow
-    seq_len:int = 512 # N: tokens per row reads at a step, a multiple of every window
+    qk_scale:float = 8. # Initial scale of the scores; 1, as in the authors' code, learns slowly
+    seq_len:int = 512 # N: tokens that each row reads in a step, a multiple of every window
     bs:int = 4 # Rows of a training batch
-    test_tokens:int = 0 # Read only so many tokens of each test document; 0 for all
+    test_tokens:int = 0 # Read only this many tokens of each test document; 0 for all
     optimizer:str = 'adam' # adam, or adafactor as in the paper, which takes larger rates
     schedule:str = 'one_cycle' # one_cycle, or constant
     lr:float = 3e-3 # Learning rate; for one_cycle the highest
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
-    epochs:int = 1 # Validations, at equal distances
-    results:str = 'results/documents' # Folder in which every data set gets one, with all its runs
+    epochs:int = 1 # Number of validations, equally spaced
+    results:str = 'results/documents' # Folder with a subfolder for the runs of every data set
     choices = dict(disguise=('',*disguises), schedule=('one_cycle','constant'),
                    optimizer=tuple(optimizers))
 
@@ -79,7 +80,7 @@ class DocLMConfig(LongRun):
 def read_documents(
     data:str, # As in `DocLMConfig`
 )->Split: # Training, validation and test `Documents`
-    "Read a collection, with the split that it came with, or else a drawn one"
+    "Read a collection, split as it came, or else at random"
     if data=='stdlib': return read_packages().split(valid=.05, test=.1)
     if data=='modules': return read_modules().split(valid=.05, test=.1)
     readers = {'pg19': read_pg19, 'arxiv-math': read_latex}
@@ -90,7 +91,7 @@ def read_documents(
 def load_documents(
     cfg:DocLMConfig, # Settings
 )->Split: # Training, validation and test `Documents`
-    "What a run reads"
+    "Read the documents of a run"
     parts = read_documents(cfg.data)
     return Split(*(docs.disguised(cfg.disguise) for docs in parts))
 
@@ -128,7 +129,7 @@ def window_of(
 SIDE_BY_SIDE = 16 # Documents read at once in validation and test; more would wait for the longest
 
 def rows_for(
-    docs:Documents, # To be read from beginning to end
+    docs:Documents, # Documents to read from beginning to end
 )->int:
     "How many rows a batch has"
     return min(len(docs), SIDE_BY_SIDE)
@@ -138,9 +139,9 @@ def doclm_learner(
     row:str, # One of `cfg.attention`
     parts:Split, # From `load_documents`
     vocab=None, # As for `DocumentDL`; None for bytes
-    seed:int=0, # For the order of the documents
+    seed:int=0, # Seed of the order of the documents
 )->Learner:
-    "A `Learner` that reads documents"
+    "Make a `Learner` that reads documents"
     dls = documents_dls(parts.train, parts.valid, cfg.bs, cfg.seq_len, rows_for(parts.valid),
                         vocab, seed, cfg.device)
     model = doclm_model(cfg, row, dls.train.vocab_sz).to(cfg.device)
@@ -150,16 +151,16 @@ def doclm_learner(
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #c18dfbd3
 def token_bits(
     logits:Tensor, # (b, n, vocab_sz)
-    y:Tensor, # What comes, (b, n)
+    y:Tensor, # Targets, (b, n)
 )->Tensor: # (b, n), 0 where nothing is to be predicted
     "Bits that every token costs"
     nats = F.cross_entropy(logits.mT.float(), y, ignore_index=IGNORE, reduction='none')
     return nats.cpu().double()/math.log(2)
 
 def summed(
-    numbers:Tensor, # Of places or documents, (n,)
-    bits:Tensor, # Of as many tokens
-    size:int, # How many numbers there are
+    numbers:Tensor, # Number of the place or document of each token, (n,)
+    bits:Tensor, # Bits of each token, (n,)
+    size:int, # How many different numbers there are
 )->Tensor: # (2, size)
     "Sums of bits, and counts of tokens, by number"
     return torch.stack([numbers.bincount(bits, size), numbers.bincount(minlength=size)])
@@ -169,7 +170,7 @@ def as_dicts(
     sums:Tensor, # From `summed`
     names:dict, # Name -> function of a number
 )->list: # One dict per number that has tokens
-    "Sums as they are stored"
+    "Sums in the form in which they are stored"
     found = []
     for i in sums[1].nonzero().flatten().tolist():
         first = {name: f(i) for name,f in names.items()}
@@ -212,7 +213,7 @@ def long_documents(
     docs:Documents, # Some documents
     window:int, # Tokens of a block
     vocab=None, # As for `DocumentDL`; None for bytes
-    least:int=LONG_ENOUGH, # Tokens of the shortest that counts
+    least:int=LONG_ENOUGH, # Minimum length of a document in tokens
 )->Tensor: # (documents, blocks*window+1); None if there are fewer than two
     "Beginnings of the documents that are long enough, all of one length"
     ids = [(vocab or ByteVocab()).encode(doc) for doc in docs]
@@ -230,9 +231,9 @@ def unchanged(model, state):
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #ac7dfc17
 @torch.no_grad()
 def worth_of_states(
-    model:BlockRecurrentLM, # Trained
+    model:BlockRecurrentLM, # A trained model
     texts:Tensor, # From `long_documents`
-)->dict: # Bits per token `carried`, `forgotten` and `swapped`, of how many `tokens` and `documents`
+)->dict: # Bits per token `carried`, `forgotten` and `swapped`; number of `tokens` and `documents`
     "Read documents with their states, without, and with those of another document"
     texts = texts.to(next(model.parameters()).device)
     W = window_of(model)
@@ -263,10 +264,10 @@ def document_floors(
 def results_on(
     cfg:DocLMConfig, # Settings
     model:LM, # A trained model
-    test:Documents, # To be read from beginning to end
+    test:Documents, # Documents to read from beginning to end
     vocab, # As for `DocumentDL`; None for bytes
 )->dict: # A part of the record
-    "What the test documents cost"
+    "Measure the bits that the test documents take"
     dl = DocumentDL(test, cfg.seq_len, rows_for(test), vocab, device=torch.device(cfg.device))
     places,documents = evaluate_documents(model, dl)
     counts = dl.counts()
@@ -279,10 +280,10 @@ def results_on(
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #54cf654a
 def states_results(
     model:LM, # A trained model
-    docs:Documents, # That it was not trained on
+    docs:Documents, # Documents that it was not trained on
     vocab, # As for `DocumentDL`; None for bytes
 )->dict: # A part of the record; empty without states, or with fewer than two long documents
-    "What its states say about documents"
+    "Measure what the states of a model are worth"
     layers = [block.attention for block in model.blocks]
     if not any(isinstance(layer, BlockRecurrentAttention) for layer in layers): return {}
     texts = long_documents(docs, window_of(model), vocab)
@@ -308,7 +309,7 @@ def train_doclm(cfg:DocLMConfig, row:str, seed:int)->dict:
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #9ae92e73
 def doclm_bits(
     cfg:DocLMConfig, # Settings
-    model:LM, # Trained
+    model:LM, # A trained model
     row:str, # One of `cfg.attention`
     data:Tensor=None, # Bytes of a text, (n,); None for the run's own test documents
 ): # `(bits, data)`
@@ -321,26 +322,38 @@ def doclm_bits(
     return bits,torch.frombuffer(joined, dtype=torch.uint8)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6402e7a6
+def check_row(
+    cfg:DocLMConfig, # Settings
+    row:str, # One of `cfg.attention`
+):
+    "Refuse too few blocks for a row, and pieces of a text that do not end where a window does"
+    usual = signature(BlockRecurrentLM).parameters['recurrent'].default
+    recurrent = scaled_row(row, cfg.n_layers, cfg.window).get('recurrent', usual)
+    least = -min(recurrent, default=-1)
+    if cfg.n_layers<least:
+        raise ValueError(f'n_layers={cfg.n_layers} with {row}: expected at least {least}, '
+                         f'because block {-least}, counted from the end, is recurrent')
+    window = window_of(doclm_model(cfg, row))
+    if cfg.seq_len%window:
+        raise ValueError(f'seq_len={cfg.seq_len} with {row}: expected a multiple of its window '
+                         f'{window}, because documents begin where a window does')
+
 def check_doclm(cfg:DocLMConfig):
-    "Refuse what else cannot be run, and say what is to come"
+    "Refuse further settings that cannot be run, and print what is to come"
     check_int('vocab_sz', cfg.vocab_sz, minimum=256)
     if not cfg.steps:
         raise ValueError(f'tokens={cfg.tokens}: expected at least {cfg.epochs*cfg.bs*cfg.seq_len}, '
                          f'for {cfg.epochs} epochs of one step')
-    for row in cfg.attention:
-        window = window_of(doclm_model(cfg, row))
-        if cfg.seq_len%window==0: continue
-        raise ValueError(f'seq_len={cfg.seq_len} with {row}: expected a multiple of its window '
-                         f'{window}, because documents begin where a window does')
+    for row in cfg.attention: check_row(cfg, row)
     shortened(Documents(), cfg.vocab_sz!=256 or None, cfg.test_tokens)
     documents_dls(*load_documents(cfg)[:2], cfg.bs, cfg.seq_len, 1, device='cpu')
     print(f'{cfg.data}: {cfg.steps*cfg.epochs:,} updates of {cfg.bs} x {cfg.seq_len} tokens')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8b12c149
 def document_columns(
-    runs:Runs, # On one collection
-    other:str='Slide:13L', # The model beside which the others stand
-)->dict: # For `Runs.table`
+    runs:Runs, # Runs on one collection
+    other:str='Slide:13L', # The model with which the others are compared
+)->dict: # Columns for `Runs.table`
     "Bits per byte, the difference from one model seed by seed, and perplexity per word"
     def beside(own):
         if own.models==[other]: return ''
@@ -350,7 +363,7 @@ def document_columns(
             'parameters': lambda own: f"{own[0]['n_parameters']:,}"}
 
 def floors_line(
-    runs:Runs, # On one collection
+    runs:Runs, # Runs on one collection
 )->str:
     "The entropies of the test text"
     floors = [f'{name} {bits:.3f}' for name,bits in runs[0]['floors'].items()]
@@ -370,16 +383,16 @@ def training_bits(
 def bits_by_distance(
     run:dict, # A record
 )->tuple: # Distances from the beginning of a document, and bits per token
-    "What tokens cost at the beginning of documents, and far behind it"
+    "Bits per token near the beginning of documents, and far from it"
     places = run['places']
     return ([place['start'] for place in places],
             [place['bits']/place['tokens'] for place in places])
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #75599fab
 def plot_documents(
-    runs:Runs, # On one collection
+    runs:Runs, # Runs on one collection
 )->plt.Figure:
-    "Training loss over the tokens, and bits by the distance from the beginning of a document"
+    "Draw training loss over the tokens, and bits by the distance from the beginning of a document"
     fig,(left,right) = plt.subplots(1, 2, figsize=(10,3.8), layout='constrained')
     runs.lines(left, training_bits)
     runs.lines(right, bits_by_distance, marker='.')

@@ -38,20 +38,20 @@ optimizers = dict(adam=torch_adam, adafactor=adafactor)
 @dataclass
 class SmallStack(LongRun):
     "Settings of small stacks whose first layer may be recurrent"
-    # slide, a gate, feedback:gate, or one of them with a change, such as fixed:skip+no-ids
+    # slide, a gate, feedback:GATE, or one of these with a change, such as fixed:skip+no-ids
     attention:tuple = ('slide',*state_cells,'feedback:fixed:skip')
     seeds:tuple = (0,1,2) # Seeds; every model is trained with each of them
     n_valid:int = 512 # Held-out sequences of each length
     d_model:int = 64 # Width of the model
-    n_layers:int = 2 # Blocks; the first one is recurrent
-    n_heads:int = 4 # Heads
+    n_layers:int = 2 # Number of blocks; the first one is recurrent
+    n_heads:int = 4 # Number of heads
     d_ff:int = 128 # Hidden width of the feed-forward networks
     window:int = 16 # W: tokens of a block, and how far a layer sees
     n_states:int = 8 # S: state vectors
-    qk_scale:float = 8. # Scale of the scores at first; with 1, as in the authors' code, slow
+    qk_scale:float = 8. # Initial scale of the scores; 1, as in the authors' code, learns slowly
     optimizer:str = 'adam' # adam, or adafactor as in the paper, which takes larger rates
     schedule:str = 'one_cycle' # one_cycle, or constant
-    lr:float = 1e-3 # Learning rate, for one_cycle the highest; 3e-3 is too much for fixed:dual
+    lr:float = 1e-3 # Learning rate, for one_cycle the highest; 3e-3 is too high for fixed:dual
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     choices = dict(schedule=('one_cycle','constant'), optimizer=tuple(optimizers))
 
@@ -64,7 +64,7 @@ class SmallStack(LongRun):
 @dataclass
 class RecallConfig(SmallStack):
     "Settings of the recall experiment"
-    lengths:tuple = (64,128,256) # Tokens of a sequence in each epoch, the curriculum
+    lengths:tuple = (64,128,256) # The curriculum: tokens of a sequence in each epoch
     unseen:tuple = (512,) # Longer sequences, on which the model is evaluated but not trained
     epoch_steps:int = 200 # Updates at each length
     bs:int = 32 # Sequences per update, all of them fresh
@@ -155,16 +155,16 @@ changed_later = {'no-ids': no_identities, 'forgetting': start_forgetting, 'close
                  'three-gates': three_gates, 'zero-biases': zero_biases, 'one-biases': one_biases}
 
 def number_of_states(
-    change:str, # What stands behind the `+`, such as 2-states
+    change:str, # The part of a name after the `+`, such as 2-states
 )->int: # 0 for another change
-    "How many states a model has that is named after their number"
+    "Read the number of states from a change like 2-states"
     number,is_it,rest = change.partition('-states')
     return int(number) if is_it and not rest and number.isdigit() else 0
 
 def read_change(
     attention:str, # Name of a model
 )->str: # `N-states`, or one of `built_otherwise` or `changed_later`; empty for none
-    "What stands behind the `+`"
+    "Read the change in the name of a model, the part after the `+`"
     name,plus,change = attention.partition('+')
     if not plus: return ''
     if not number_of_states(change):
@@ -199,11 +199,11 @@ def recall_model(
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #edb4cac7
 def state_spread(
-    model:LM, # With a recurrent first block
+    model:LM, # Model with a recurrent first block
     length:int, # Tokens that it reads
-    seed:int=0, # Selects them
-)->float: # Share of the mean square
-    "Variance between the states that have read sequences of the task"
+    seed:int=0, # Selects the sequences
+)->float: # As a share of the mean square
+    "Variance between the states, after they have read sequences of the task"
     x,_ = recall_batch(64, length, torch.Generator().manual_seed(seed))
     with evaluating(model): _,state = model.step(x.to(next(model.parameters()).device))
     c = state.layers[0].c
@@ -215,9 +215,9 @@ def brt_learner(
     model:LM, # Of either experiment with block-recurrent models
     cfg:LongRun, # Settings with `schedule`, `optimizer` and `lr`
     cbs=(), # More callbacks
-    **kwargs, # Of `lm_learner`
+    **kwargs, # Options of `lm_learner`
 )->Learner:
-    "A `Learner` with the optimizer of the settings, and one cycle or a constant rate"
+    "Make a `Learner` with the optimizer of the settings, and one cycle or a constant rate"
     cbs = [*cbs,*[StepSchedule(cfg.lr, drop_at=1)]*(cfg.schedule=='constant')]
     return lm_learner(dls, model, cbs=cbs, opt_func=optimizers[cfg.optimizer], **kwargs)
 
@@ -225,9 +225,9 @@ def brt_learner(
 def recall_learner(
     cfg:RecallConfig, # Settings
     model:LM, # From `recall_model`
-    seed:int=0, # For the sequences
+    seed:int=0, # Seed of the sequences
 )->Learner:
-    "A `Learner` with held-out sequences of the longest length of the curriculum"
+    "Make a `Learner` with held-out sequences of the longest length of the curriculum"
     dls = generated_dls(RecallDL, cfg.lengths, cfg.epoch_steps*cfg.bs, cfg.n_valid, bs=cfg.bs,
                         seed=seed, device=torch.device(cfg.device))
     return brt_learner(dls, model, cfg, metrics=MaskedAccuracy())
@@ -272,15 +272,15 @@ def check_recall(cfg:RecallConfig):
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #10570a01
 def accuracy_columns(
-    runs:Runs, # With the same settings
-)->dict: # For `Runs.table`
+    runs:Runs, # Runs with the same settings
+)->dict: # Columns for `Runs.table`
     "Mean accuracy at every length"
     columns = {f'{n} tokens': (f'accuracy.{n}','.1%') for n in runs[0]['accuracy']}
     return columns | dict(seeds=len)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #5370cdbb
 def plot_recall(runs:Runs)->plt.Figure:
-    "Training loss against updates, and accuracy against the length; one line per seed"
+    "Draw training loss against updates, and accuracy against the length; one line per seed"
     fig,(left,right) = plt.subplots(1, 2, figsize=(10,3.8), layout='constrained')
     runs.plot('steps.train_loss', left)
     def by_length(run): return list(map(int, run['accuracy'])),list(run['accuracy'].values())

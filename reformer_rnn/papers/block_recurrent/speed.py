@@ -26,11 +26,11 @@ from ...runs.measure import (
 @dataclass
 class BRTSpeedConfig(Measurement):
     "Settings of the measurements of block-recurrent models"
-    rows:tuple = table_1 # Of Hutchins et al. (2022)
-    n_layers:int = 12 # Blocks; Slide:13L has one more
-    d_model:int = 256 # Width
-    n_heads:int = 4 # Heads
-    window:int = 128 # W and S; XL:1024 has twice as much
+    rows:tuple = table_1 # Models, by the rows of table 1 of Hutchins et al. (2022)
+    n_layers:int = 12 # Number of blocks; Slide:13L has one more
+    d_model:int = 256 # Width of the model
+    n_heads:int = 4 # Number of heads
+    window:int = 128 # W and S: window and state vectors; XL:1024 has twice the window
     seq_len:int = 1024 # N: tokens of a training step
     lengths:tuple = (512,1024,2048,4096) # Lengths at which time per token is compared
     long_rows:tuple = ('Slide:12L','Rec:fixed:skip','Feedback:fixed:skip') # Measured at all lengths
@@ -38,7 +38,7 @@ class BRTSpeedConfig(Measurement):
     results:str = 'results/block_recurrent' # Folder for the JSON file
 
     def check(self):
-        "Refuse lengths that are no multiple of a window as well"
+        "Refuse lengths that are not multiples of a window as well"
         super().check()
         for row in (*self.rows,*self.long_rows):
             window = scaled_row(row, self.n_layers, self.window)['window']
@@ -59,7 +59,7 @@ def speed_model(
     cfg:BRTSpeedConfig, # Settings
     row:str, # One of `cfg.rows`, or `PEER`
 ):
-    "A model for random bytes"
+    "Build a model for random bytes"
     if row!=PEER:
         return scaled_model(256, row, cfg.n_layers, cfg.window,
                             d_model=cfg.d_model, n_heads=cfg.n_heads)
@@ -75,7 +75,7 @@ def training_step(
     model, # From `speed_model`
     n:int, # Tokens
 ): # Function without arguments
-    "A forward and backward pass on random bytes"
+    "Make a forward and backward pass on random bytes"
     length = model.blocks[0].attention.window if isinstance(model, WindowLM) else n
     ids = torch.randint(0, 256, (n//length,length))
     def call():
@@ -109,7 +109,7 @@ def warmed_step(
     cfg:BRTSpeedConfig, # Settings
     row:str, # One of `cfg.rows`, or `PEER`
 ): # Function without arguments
-    "A training step, after a tiny one: what libraries set up at first use does not count"
+    "Make a training step, after a tiny one, so that what libraries set up first does not count"
     tiny = BRTSpeedConfig(d_model=8, n_heads=2, n_layers=3, window=8, generated=8)
     training_step(speed_model(tiny, row), 32)()
     return training_step(speed_model(cfg, row), cfg.seq_len)
@@ -134,7 +134,7 @@ def time_generation(
 def time_writers(
     cfg:BRTSpeedConfig, # Settings
 )->list: # One dict per model
-    "Let all models that are to write do so"
+    "Time the generation of text with all models that generate"
     writers = dict.fromkeys(['Rec:fixed:skip',*cfg.long_rows,*peers()])
     return [time_generation(cfg, row) for row in writers]
 
@@ -176,7 +176,7 @@ PAPER_TIMES = { # Table 1 of Hutchins et al. 2022; `Slide:13L` is 1
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #d400eb62
 def speed_table(
-    record:dict, # Of `brt_speed`
+    record:dict, # Record of `brt_speed`
 )->pd.DataFrame: # One row per model
     "Time of a step, ratio to `Slide:13L` round by round, tokens per second, memory"
     steps = {row['row']: row for row in record['steps']}
@@ -191,7 +191,7 @@ def speed_table(
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #0cd1821f
 def length_table(
-    record:dict, # Of `brt_speed`
+    record:dict, # Record of `brt_speed`
 )->pd.DataFrame: # One row per model and kind of work, one column per length
     "Milliseconds per token in training and in generation, and the largest divided by the smallest"
     found = {}
@@ -205,7 +205,7 @@ def length_table(
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #d0b24899
 def brt_speed_report(record):
-    "What is printed at the end"
+    "The tables that are printed at the end"
     return {'Training steps': speed_table(record), 'Milliseconds per token': length_table(record)}
 
 brt_speed_experiment = Measuring(

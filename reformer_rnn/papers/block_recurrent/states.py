@@ -41,16 +41,16 @@ class StatesDL(ExamDL):
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #ecaf1b95
 @dataclass
 class StatesConfig(SmallStack):
-    "Settings of the experiments on what states hold and follow"
+    "Settings of the experiments on what states can hold and follow"
     positional = 'task' # The option that needs no name
     task:str = 'parity' # parity, s3, a5 or pairs
     epochs:int = 20 # Evaluations during training; in the first half the sizes grow
     epoch_steps:int = 50 # Updates between them
-    tokens:int = 1280 # Of a batch, all of them fresh
+    tokens:int = 1280 # Tokens of a batch, all of them fresh
     n_valid:int = 256 # Held-out sequences of each size
     window:int = 4 # W: tokens of a block, and how far a layer sees
     lr:float = 3e-3 # Highest learning rate of the cycle
-    results:str = 'results/brt_states' # Folder in which every task gets one
+    results:str = 'results/brt_states' # Folder with a subfolder for every task
     choices = SmallStack.choices | dict(task=tuple(state_tasks))
 
     @property
@@ -70,9 +70,9 @@ def states_model(
 def states_learner(
     cfg:StatesConfig, # Settings
     model:LM, # From `states_model`
-    seed:int=0, # For the sequences
+    seed:int=0, # Seed of the sequences
 )->Learner:
-    "A `Learner` with held-out sequences of the largest size of training"
+    "Make a `Learner` with held-out sequences of the largest size in training"
     dls = exam_dls(StatesDL, cfg.task, cfg.tokens, cfg.epochs, cfg.epoch_steps, cfg.n_valid,
                    seed=seed, device=torch.device(cfg.device))
     return brt_learner(dls, model, cfg, metrics=MaskedAccuracy())
@@ -80,7 +80,7 @@ def states_learner(
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #1bdc17c7
 @torch.no_grad()
 def right_at(
-    model:LM, # Trained
+    model:LM, # A trained model
     dl:StatesDL, # Sequences of one size
 )->Tensor: # (n,), nan where nothing is asked
     "Share of right answers at every position"
@@ -113,8 +113,8 @@ def train_states(
 
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #4f5eb01c
 def states_columns(
-    runs:Runs, # Of one task
-)->dict: # For `Runs.table`
+    runs:Runs, # Runs of one task
+)->dict: # Columns for `Runs.table`
     "Mean accuracy with every number of pairs, or in some of the blocks"
     task = state_tasks[runs[0]['config']['task']]
     if 'by_block' not in runs[0]:
@@ -131,7 +131,7 @@ SHOWN = 16 # Blocks in the picture
 def states_curve(
     run:dict, # A record
 )->tuple: # Numbers of pairs or of blocks, and shares
-    "What the picture shows of a run"
+    "The curve of a run in the picture"
     if 'by_block' not in run:
         return [int(size) for size in run['accuracy']],list(run['accuracy'].values())
     shares = run['by_block'][:SHOWN]
@@ -139,10 +139,10 @@ def states_curve(
 
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #1e945e07
 def plot_states(
-    runs:Runs, # Of one task
+    runs:Runs, # Runs of one task
 )->plt.Figure:
-    """Share of right answers against the number of pairs, or block by block, with lines where the
-    windows and the training end; one line per seed"""
+    """Draw the share of right answers by the number of pairs, or block by block, with marks where
+    windows and training end; one line per seed"""
     fig,ax = plt.subplots(figsize=(7,3.8), layout='constrained')
     runs.lines(ax, states_curve, marker='.')
     dashed(ax, runs[0]['chance'])

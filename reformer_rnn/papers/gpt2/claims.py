@@ -21,8 +21,8 @@ from ...runs.interval import counted,paired,share_of
 def pages_differ(
     model:str, # Name of one model
     other:str, # Name of the other
-    how:str='carried', # How the one is tested
-    other_how:str='carried', # How the other is
+    how:str='carried', # How the first is tested
+    other_how:str='carried', # How the other is tested
 ): # Function of records
     "Measure: bits per byte of one model minus another, page by page"
     return lambda runs: page_by_page(runs, (model,how), (other,other_how))
@@ -45,9 +45,9 @@ def markup(runs):
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #8c11cacb
 def starts_slower(
-    memory:str, # Its name
+    memory:str, # Name of a memory
 ): # Function of records
-    "Measure: bits of training in the first quarter of it, a memory minus adapters without"
+    "Measure: bits in the first quarter of training, a memory minus adapters without one"
     def measure(runs):
         return paired(*(bits_in_training(runs, name, 1/4) for name in (memory,'lora')))
     return measure
@@ -87,9 +87,9 @@ price = partial(
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #32274e1c
 def carries(
-    memory:str, # Its name
+    memory:str, # Name of a memory
 ):
-    "State that it carries something at all"
+    "State the claim that it carries something at all"
     recall(
         f'{memory} carries a symbol', 'Muntean 2023, question 1',
         f'Recurrence ({memory}) gives a pre-trained transformer '
@@ -98,9 +98,9 @@ def carries(
         setting='right answers two windows later; chance is 12.5 %')
 
 def improves(
-    memory:str, # Its name
+    memory:str, # Name of a memory
 ):
-    "State that it helps a base that is frozen"
+    "State the claim that it helps a frozen base"
     pages(
         f'{memory} improves long texts', 'Muntean 2023, section 8; Yoshida et al. 2020',
         f'Adding recurrence ({memory}) to a trained GPT-2 makes it predict long texts better',
@@ -109,9 +109,9 @@ def improves(
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #1c8bbe08
 def converges(
-    memory:str, # Its name
+    memory:str, # Name of a memory
 ):
-    "State that it slows training down"
+    "State the claim that it slows training down"
     state(
         f'{memory} converges slowly', 'Section 1; section 10.1.6',
         f'Recurrent connections ({memory}) suffer from vanishing gradients and slow convergence',
@@ -121,9 +121,9 @@ def converges(
         smaller='3 layers of width 96, bytes, 1 MB, one frozen base')
 
 def beats(
-    memory:str, # Its name
+    memory:str, # Name of a memory
 ):
-    "State that it helps more than training does"
+    "State the claim that it helps more than fine-tuning alone"
     pages(
         f'{memory} beats fine-tuning', 'Muntean 2023, question 2',
         f'The model with recurrence ({memory}) is better than '

@@ -24,18 +24,18 @@ from ...runs.measure import Measurement,Measuring,in_turns,ratio
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #d8bf740b
 @dataclass
 class GPT2CostConfig(Measurement):
-    "Settings of the measurement"
+    "Settings of the measurement of memories"
     # Memories; ratios are to the first
     attention:tuple = ('none','lora','kv','rmt','glr','glr-fixed')
     d_model:int = 96 # Width of the base
-    n_layers:int = 3 # Blocks
-    n_heads:int = 4 # Heads
+    n_layers:int = 3 # Number of blocks
+    n_heads:int = 4 # Number of heads
     window:int = 64 # Bytes of a window
     m:int = 8 # Vectors of kv and rmt; the others get as many parameters as kv
     windows:int = 4 # Windows of a training step
     bs:int = 8 # Rows of a training step, and of a window that is read
-    new_bytes:int = 64 # Bytes to write
-    rounds:int = 15 # Turns of every model
+    new_bytes:int = 64 # Bytes to generate
+    rounds:int = 15 # Timed calls of each model, in turns; the median counts
     results:str = 'results/gpt2_cost' # Folder for the JSON file
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
@@ -46,7 +46,7 @@ def cost_model(
     cfg:GPT2CostConfig, # Settings
     name:str, # One of `cfg.attention`
 )->RecurrentGPT2: # All of its parameters learn
-    "A model with random weights, in the size of the experiment"
+    "Build a model with random weights, in the size of the experiment"
     sizes = {k: getattr(cfg, k) for k in ('d_model','n_layers','n_heads','window','m')}
     settings = GPT2Config(**sizes)
     base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n_positions(settings))
@@ -60,7 +60,7 @@ def training_step(model, text):
 
 @torch.no_grad()
 def read_window(model, window, state=None):
-    "One window, and the state for the next one"
+    "Read one window, and return the state for the next one"
     return model.eval().step(window, state)[1]
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #be93ca37
@@ -88,19 +88,19 @@ def kept_bytes(
     model:RecurrentGPT2, # The model
     text:Tensor, # Bytes, (b, n)
 )->int:
-    "What a forward pass keeps for the backward pass"
+    "Count the bytes that a forward pass keeps for the backward pass"
     return saved_nbytes(lambda: model.train()(text), [text,*model.parameters()])
 
 def state_bytes(
     model:RecurrentGPT2, # The model
     window:Tensor, # Bytes, (b, window)
 )->int: # Of one row
-    "What is handed on to the next window"
+    "Count the bytes that are handed on to the next window"
     return state_nbytes(read_window(model, window).memory)//len(window)
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #0337d49f
 def cost_ratio(
-    result:dict, # Of `gpt2_cost`
+    result:dict, # Record of `gpt2_cost`
     name:str, # A model
     work:str, # One of `WORKS`
 )->Measured: # Median over the rounds, and its interval
@@ -109,9 +109,9 @@ def cost_ratio(
     return ratio(result['seconds'][name], first, work)
 
 def cost_table(
-    result:dict, # Of `gpt2_cost`
+    result:dict, # Record of `gpt2_cost`
 )->pd.DataFrame: # One row per model
-    "Ratios of the times to the first model, and what is kept"
+    "Tabulate ratios of times to the first model, and the bytes that are kept"
     table = pd.DataFrame(index=list(result['seconds']))
     for work in WORKS:
         table[work] = [f'x {cost_ratio(result, name, work):.2f}' for name in table.index]

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['gpt2_kinds', 'xlnet_kinds', 'gpt2_recall_experiment', 'GPT2RecallConfig', 'gpt2_recall_batch', 'gpt2_recall_xy',
-           'gpt2_recall_dls', 'fit_gpt2_recall', 'gpt2_recall_logits', 'gpt2_recall_accuracy', 'gpt2_recall_scores',
-           'gpt2_recall_base', 'seeded_base', 'gpt2_recall_model', 'XLNetMemory', 'started_model', 'train_gpt2_recall',
-           'gpt2_recall_table', 'plot_gpt2_recall', 'check_gpt2_recall', 'gpt2_recall_report']
+           'gpt2_recall_dls', 'fit_gpt2_recall', 'gpt2_recall_test', 'gpt2_recall_logits', 'gpt2_recall_accuracy',
+           'gpt2_recall_scores', 'gpt2_recall_base', 'seeded_base', 'gpt2_recall_model', 'XLNetMemory', 'started_model',
+           'train_gpt2_recall', 'gpt2_recall_table', 'plot_gpt2_recall', 'check_gpt2_recall', 'gpt2_recall_report']
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #0ea1c96e
 import copy,json,shutil
@@ -18,7 +18,7 @@ import torch
 from fastai.callback.training import GradientClip
 from torch import Tensor,nn
 
-from ...core import check_choice,seed_everything,select_state
+from ...core import check_choice,check_int,seed_everything,select_state
 from ...data.loaders import IGNORE,Loaders
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from ...runs.experiment import same_settings
@@ -44,17 +44,17 @@ xlnet_kinds = {'xlnet': 4, 'xlnet-plain': 0} # Name of a model -> windows in its
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #8a0ae1ed
 @dataclass
 class GPT2RecallConfig(LongRun):
-    "Settings of the recall experiment"
+    "Settings of the recall experiment with a small GPT-2"
     # Memories: kv, kv-plain without the gated carry, rmt, rmt-carry with one, glr, glr-fixed with
-    # decays that do not depend on the input; or none. xlnet is no GPT-2, but has a memory of its
-    # own, and xlnet-plain is the same without
+    # decays that do not depend on the input; or none. xlnet is not a GPT-2, but has its own
+    # memory, and xlnet-plain is the same without it
     attention:tuple = ('none','kv','kv-plain','rmt','rmt-carry','glr','glr-fixed')
     seeds:tuple = (0,1,2) # Seeds; every memory is trained with each of them
     n_symbols:int = 8 # Symbols to remember
-    vocab_sz:int = 32 # Symbols, other tokens, and the question
+    vocab_sz:int = 32 # Number of tokens: symbols, other tokens, and the question
     window:int = 16 # Tokens of a window
     between:int = 2 # Windows between symbol and question in training: a random number up to this
-    test_between:tuple = (0,1,2,4,6) # The same in the test
+    test_between:tuple = (0,1,2,4,6) # Windows between symbol and question in the tests
     d_model:int = 64 # Width of the base
     n_layers:int = 2 # Blocks of the base
     n_heads:int = 4 # Heads of the base
@@ -105,7 +105,7 @@ def gpt2_recall_dls(
     cfg:GPT2RecallConfig, # Settings
     between:int, # Longest distance; -1 for single windows
 )->Loaders:
-    "Fresh sequences at random distances for training, the same at the longest for validation"
+    "Make fresh sequences at random distances for training, fixed ones at the longest to validate"
     def draw(rows):
         distance = torch.randint(between+1, ()).item() if between>=0 else -1
         return gpt2_recall_xy(cfg, rows, distance)
@@ -119,8 +119,8 @@ def fit_gpt2_recall(
     cfg:GPT2RecallConfig, # Settings
     model:RecurrentGPT2, # What is not frozen is trained
     between:int, # Longest distance; -1 for single windows
-    name:str, # Of the run
-    seed:int, # Of the run
+    name:str, # Name of the run
+    seed:int, # Seed of the run
 )->dict: # The record
     "Train on fresh sequences, with the AdamW and the schedule of PyTorch"
     cbs = [GradientClip(1.),TorchCycle(cfg.lr)]
@@ -129,6 +129,14 @@ def fit_gpt2_recall(
     return fit_recorded(learn, cfg, 'gpt2_recall', name, seed)
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #1bad9841
+def gpt2_recall_test(
+    cfg:GPT2RecallConfig, # Settings
+    between:int, # Windows between symbol and question
+): # As from `gpt2_recall_batch`
+    "Make the sequences that are kept for the test, always the same"
+    generator = torch.Generator().manual_seed(10_000+between)
+    return gpt2_recall_batch(cfg, cfg.n_test, between, generator)
+
 @torch.no_grad()
 def gpt2_recall_logits(
     model:RecurrentGPT2, # The model
@@ -136,9 +144,8 @@ def gpt2_recall_logits(
     between:int, # Windows between symbol and question
     swap:bool=False, # Enter the last window with the state of another row?
 ): # `(logits, symbol)`: (n_test, window, vocab_sz) and (n_test,)
-    "Test on sequences of their own"
-    generator = torch.Generator().manual_seed(10_000+between)
-    ids,symbol = gpt2_recall_batch(cfg, cfg.n_test, between, generator)
+    "Test a model on sequences that are kept for the test"
+    ids,symbol = gpt2_recall_test(cfg, between)
     state = model.read(ids[:,:-cfg.window])[1]
     if swap: state = select_state(state, torch.arange(len(ids)).roll(1))
     return model.step(ids[:,-cfg.window:], state)[0],symbol
@@ -156,14 +163,15 @@ def gpt2_recall_scores(
     logits:Tensor, # From `gpt2_recall_logits`
     symbol:Tensor, # The same
 )->dict: # 'precision', 'recall', 'f1' and 'auc'
-    "Scores of the choice between the symbols at the last question"
+    "Compute scores of the choice between the symbols at the last question"
     from sklearn.metrics import precision_recall_fscore_support,roc_auc_score
     p = logits[:,-1,:cfg.n_symbols].softmax(-1).double().cpu()
     p = (p/p.sum(-1, keepdim=True)).numpy()
     y = symbol.cpu().numpy()
     found = precision_recall_fscore_support(y, p.argmax(-1), average='macro', zero_division=0)
     scores = {name: float(score) for name,score in zip(('precision','recall','f1'), found)}
-    return scores | dict(auc=float(roc_auc_score(y, p, multi_class='ovr')))
+    chosen = torch.eye(cfg.n_symbols)[symbol.cpu()].numpy() # each symbol against all others
+    return scores | dict(auc=float(roc_auc_score(chosen, p)))
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #0fb8a2cd
 def gpt2_recall_base(
@@ -171,7 +179,7 @@ def gpt2_recall_base(
     seed:int, # One of `cfg.seeds`
 ): # `GPT2LMHeadModel`
     "Train a base on single windows"
-    cfg = replace(cfg, steps=cfg.base_steps, epochs=1)
+    cfg = replace(cfg, steps=cfg.base_steps, epochs=1, save_model=False) # it has no record
     n = cfg.window+2*cfg.m
     base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n, cfg.vocab_sz).to(cfg.device)
     fit_gpt2_recall(cfg, RecurrentGPT2(base, 'none', cfg.window), -1, 'base', seed)
@@ -186,8 +194,8 @@ _last_base = {} # The last one that was made: all memories of a seed share it
 def seeded_base(
     cfg:GPT2RecallConfig, # Settings
     seed:int, # One of `cfg.seeds`
-): # A `GPT2LMHeadModel` of one's own
-    "The base of a seed; the random numbers go on from where they are when it is made"
+): # A `GPT2LMHeadModel`, a copy for each call
+    "The base of a seed; random numbers then continue as they did after it was made"
     own = {k: v for k,v in same_settings(asdict(cfg)).items() if k not in _memory_only}
     key = json.dumps([seed,cfg.device,own])
     if key not in _last_base:
@@ -226,13 +234,13 @@ class XLNetMemory(nn.Module):
             d_inner=4*cfg.d_model, attn_type='uni', mem_len=windows*cfg.window, dropout=0.))
 
     def step(self, ids, state=()):
-        "One window: logits and what is kept, (rows, kept, d_model) for each layer"
+        "Read one window: return logits and what is kept, (rows, kept, d_model) for each layer"
         kept = [own.transpose(0, 1) for own in state] or None
         out = self.rec(ids, mems=kept, use_mems=self.windows>0)
         return out.logits,[own.transpose(0, 1) for own in out.mems or ()]
 
     def read(self, ids, state=()):
-        "Window by window"
+        "Read window by window"
         found = []
         for window in ids.split(self.window, 1):
             logits,state = self.step(window, state)
@@ -249,7 +257,7 @@ def started_model(
     name:str, # A key of `gpt2_kinds` or `xlnet_kinds`
     seed:int, # One of `cfg.seeds`
 ): # `RecurrentGPT2` or `XLNetMemory`
-    "The model of a run before its training"
+    "Make the model of a run before its training"
     if name not in xlnet_kinds: return gpt2_recall_model(cfg, name, seeded_base(cfg, seed))
     seed_everything(seed)
     return XLNetMemory(cfg, xlnet_kinds[name]).to(cfg.device)
@@ -272,9 +280,9 @@ def train_gpt2_recall(cfg:GPT2RecallConfig, name:str, seed:int)->dict:
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #a47fe28e
 def gpt2_recall_table(
     runs:Runs, # Records
-    key:str='accuracy', # 'swapped' for the tests with the state of another row
+    key:str='accuracy', # Or 'swapped', for the tests with the state of another row
 )->pd.DataFrame: # Rows: memories; columns: windows between
-    "Right answers"
+    "Tabulate the shares of right answers"
     table = runs.table({between: (f'{key}.{between}','.1%') for between in runs[0][key]})
     return table.rename_axis('windows between', axis=1)
 
@@ -282,7 +290,7 @@ def gpt2_recall_table(
 def plot_gpt2_recall(
     runs:Runs, # Records
 )->plt.Figure:
-    "Right answers against the number of windows between, one line per seed"
+    "Draw right answers against the number of windows between, one line per seed"
     fig,ax = plt.subplots(figsize=(7,3.2), layout='constrained')
     x = [int(between) for between in runs[0]['accuracy']]
     def percent(run): return x,[100*share for share in run['accuracy'].values()]
@@ -297,14 +305,21 @@ def plot_gpt2_recall(
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #f8be35dd
 def check_gpt2_recall(cfg:GPT2RecallConfig):
-    "Refuse what else cannot be run, before the first step"
+    "Refuse further settings that cannot be run, before the first step"
+    check_int('n_symbols', cfg.n_symbols, minimum=2)
     if cfg.vocab_sz<cfg.n_symbols+2:
         raise ValueError(f'vocab_sz={cfg.vocab_sz}: expected at least {cfg.n_symbols+2}, '
                          f'for {cfg.n_symbols} symbols, another token and the question')
     for name in cfg.attention: check_choice('attention', name, [*gpt2_kinds,*xlnet_kinds])
+    for between in cfg.test_between: # the scores need every symbol
+        drawn = len(gpt2_recall_test(cfg, between)[1].unique())
+        if drawn<cfg.n_symbols:
+            raise ValueError(f'n_test={cfg.n_test}: expected more sequences, since those with '
+                             f'{between} windows between ask for only {drawn} of '
+                             f'{cfg.n_symbols} symbols')
 
 def gpt2_recall_report(runs):
-    "What is printed at the end"
+    "The tables that are printed at the end"
     heading = f'Right answers; chance {1/runs[0]["config"]["n_symbols"]:.1%}'
     return {heading: gpt2_recall_table(runs),
             'The same with the state of another row': gpt2_recall_table(runs, 'swapped')}

@@ -36,18 +36,18 @@ from ...runs.train import LongRun,Training,fit_recorded,language_model
 class LinearCopyConfig(LongRun):
     "Settings of the copy experiment of the linear-attention paper"
     clips_itself = True # each tensor alone
-    attention:tuple = ('softmax','linear','lsh-4') # Or linear-MAP, linear-swapped, ...
+    attention:tuple = ('softmax','linear','lsh-4') # Also linear-MAP, linear-swapped, ...
     seeds:tuple = (0,1,2,3,4) # Seeds; every attention is trained with each of them
     length:int = 32 # Total length of the sequences
-    vocab_sz:int = 11 # Separator and symbols
+    vocab_sz:int = 11 # Number of tokens: the separator and the symbols
     d_model:int = 128 # Width of the model
-    n_layers:int = 4 # Blocks
-    n_heads:int = 8 # Heads
+    n_layers:int = 4 # Number of blocks
+    n_heads:int = 8 # Number of heads
     d_ff:int = 512 # Hidden width of the feed-forward network
-    dropout:float = .1 # After the embedding and in every block
+    dropout:float = .1 # Dropout after the embedding and in every block
     bucket_size:int = 8 # Window of hashed attention
-    schedule:str = 'one_cycle' # Or steps: a constant rate, and a tenth of it from drop_at on
-    drop_at:float = .3 # Share of the training, for the schedule `steps`; 1 for never
+    schedule:str = 'one_cycle' # one_cycle, or steps: a constant rate, and a tenth from drop_at on
+    drop_at:float = .3 # For steps: share of the training after which the rate drops; 1 for never
     lr:float = 4e-3 # Learning rate; for one_cycle the highest
     clip:float = 1. # Largest norm of the gradient of one parameter tensor; 0 for no clipping
     epochs:int = 30 # Evaluations during training
@@ -70,7 +70,7 @@ class SwappedLinear(LinearAttention):
     def like(cls,
         layer:LinearAttention, # Where the weights come from
     ):
-        "One with the weights of another layer"
+        "Make a layer with the weights of another one"
         new = cls(**layer.config)
         new.load_state_dict(layer.state_dict())
         return new
@@ -99,18 +99,18 @@ def linear_copy_model(
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #d7593558
 def linear_copy_dls(
     cfg:LinearCopyConfig, # Settings
-    seed:int=0, # For the sequences
+    seed:int=0, # Seed of the sequences
 ): # `DataLoaders`
-    "The sequences of a run"
+    "Make the loaders of a run"
     return copy_dls(cfg.length, cfg.vocab_sz, cfg.bs, cfg.epoch_steps*cfg.bs, cfg.n_valid, seed,
                     cfg.device, varied=True)
 
 def linear_copy_learner(
     cfg:LinearCopyConfig, # Settings
     model:LM, # From `linear_copy_model`, perhaps converted
-    seed:int=0, # For the sequences
+    seed:int=0, # Seed of the sequences
 )->Learner:
-    "A `Learner` with the paper's optimiser, clipping and schedule"
+    "Make a `Learner` with the paper's optimiser, clipping and schedule"
     cbs = []
     if cfg.clip: cbs.append(ClipTensors(cfg.clip))
     if cfg.schedule=='steps': cbs.append(StepSchedule(cfg.lr, cfg.drop_at))
@@ -122,7 +122,7 @@ def updates_to(
     run:dict, # Record of a run
     accuracy:float=.99, # On held-out sequences
 ): # Number of updates, a multiple of `epoch_steps`; None if it was not reached
-    "After how many updates an accuracy was first measured"
+    "Tell after how many updates an accuracy was first measured"
     for i,reached in enumerate(run['epochs']['masked_accuracy']):
         if reached>=accuracy: return run['config']['epoch_steps']*(i+1)
 
@@ -136,16 +136,16 @@ def train_linear_copy(cfg:LinearCopyConfig, attention:str, seed:int)->dict:
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #c9a5d70a
 def check_linear_copy(cfg:LinearCopyConfig):
-    "Refuse what else cannot be run, before the first step"
+    "Refuse further settings that cannot be run, before the first step"
     if not 0<cfg.drop_at<=1:
         raise ValueError(f'drop_at={cfg.drop_at}: expected a share above 0 and up to 1')
     linear_copy_dls(cfg)
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #ccc93ecf
 def convergence_table(
-    runs:Runs, # With the same settings
+    runs:Runs, # Runs with the same settings
 )->pd.DataFrame: # One row per attention, and chance
-    "How many seeds solved the task, how soon, and how well, with 95 % intervals over the seeds"
+    "Tabulate how many seeds solved the task, how soon, and how well, with 95 % intervals"
     def needed(own): return [run['updates_to_99'] for run in own if run['updates_to_99']]
     def updates(own):
         found = needed(own)
@@ -161,9 +161,9 @@ def convergence_table(
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #8a2e661e
 def plot_convergence(
-    runs:Runs, # With the same settings
+    runs:Runs, # Runs with the same settings
 )->plt.Figure:
-    "Held-out loss and accuracy, one colour per attention, one line per seed"
+    "Draw held-out loss and accuracy, one colour per attention, one line per seed"
     fig,axs = plt.subplots(1, 2, figsize=(9,3.6), layout='constrained')
     xlabel = f'evaluation, one every {runs[0]["config"]["epoch_steps"]} updates'
     for ax,key,name in zip(axs, ('valid_loss','masked_accuracy'), ('loss','accuracy')):
@@ -188,7 +188,7 @@ def outer_product_attention(
     k:Tensor, # Keys, (b, h, n, d)
     v:Tensor, # Values, (b, h, n, dv)
 )->Tensor: # (b, h, n, dv)
-    "Causal linear attention through all outer products of keys and values; slow, to be measured"
+    "Compute causal linear attention from all outer products of keys and values; slow, for timing"
     q,k = elu1(q),elu1(k)
     S = (k.unsqueeze(-1)*v.unsqueeze(-2)).cumsum(2) # (b, h, n, d, dv): a matrix for each position
     return (q.unsqueeze(-2) @ S).squeeze(-2)/(q*k.cumsum(2)).sum(-1, keepdim=True)
@@ -197,9 +197,9 @@ def outer_product_attention(
 @dataclass
 class OuterProductsConfig(Measurement):
     "Settings of the measurement of outer products"
-    lengths:tuple = (8,16,32,64) # Lengths
-    bs:int = 8 # Sequences
-    n_heads:int = 8 # Heads
+    lengths:tuple = (8,16,32,64) # Lengths of the sequences
+    bs:int = 8 # Sequences per batch
+    n_heads:int = 8 # Number of heads
     d_head:int = 64 # Width of a head
     rounds:int = 15 # Timed calls of each form, in turns; the median counts
     results:str = 'results/outer_products' # Folder for the JSON file

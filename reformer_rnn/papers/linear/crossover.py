@@ -31,8 +31,8 @@ class CrossoverConfig(Measurement):
     lengths:tuple = (8,16,32,64,128,256,512,1024,2048,4096,8192,16384) # Lengths of the sequences
     tokens:int = 16384 # Tokens per step of training and inference: batch size times length
     d_model:int = 256 # Width of the models
-    n_heads:int = 4 # Heads
-    n_layers:int = 1 # Blocks
+    n_heads:int = 4 # Number of heads
+    n_layers:int = 1 # Number of blocks
     replicated:tuple = (8,16,32,64) # Lengths of the replication's table, in batches of 8
     replicated_width:int = 512 # Width of its model, with heads of 64
     replicated_layers:int = 4 # Blocks of its encoder, and of its decoder
@@ -63,7 +63,7 @@ class InPlaceSoftmax(SoftmaxAttention):
         return y,(keys,values,n)
 
 def with_cache_in_place(
-    model:LM, # With softmax attention
+    model:LM, # Model with softmax attention
 )->LM: # A copy, for inference only
     "Exchange the attention of all blocks for `InPlaceSoftmax`"
     model = deepcopy(model)
@@ -77,20 +77,20 @@ def with_cache_in_place(
 VOCAB = 11 # Ten symbols and a separator, as in the copy task
 
 def training_call(model, *inputs):
-    "A training step without the optimiser, to predict the last input"
+    "Make a training step without the optimiser, to predict the last input"
     def call():
         model.zero_grad()
         F.cross_entropy(model(*inputs).flatten(0, 1), inputs[-1].flatten()).backward()
     return call
 
 def inference_call(model, ids):
-    "A forward pass in evaluation mode"
+    "Make a forward pass in evaluation mode"
     def call():
         with evaluating(model): model(ids)
     return call
 
 def decoding_call(model, ids, n_tokens):
-    "Steps of one token each, every one at the end of the first text"
+    "Make steps of one token each, always after the first text"
     with evaluating(model): _,state = model.step(ids[:1])
     def call():
         with evaluating(model):
@@ -103,7 +103,7 @@ def crossover_calls(
     models:dict, # Name -> `LM`
     n:int, # Length
 )->dict: # (what, name) -> (function without arguments, tokens that it works on)
-    "All that is timed at one length"
+    "The calls that are timed at one length"
     ids = torch.randint(0, VOCAB, (cfg.tokens//n, n))
     calls = {}
     for name,model in models.items():
@@ -119,7 +119,7 @@ def replicated_calls(
     cfg:CrossoverConfig, # Settings
     n:int, # Length of source and target
 )->dict: # (what, name) -> (function without arguments, 1: its unit is the step)
-    "A training step of the replication's model"
+    "Make the training steps of the replication's models"
     ids = torch.randint(0, VOCAB, (8,n))
     def model(name):
         return EncoderDecoder(VOCAB, d_model=cfg.replicated_width, n_layers=cfg.replicated_layers,
@@ -139,9 +139,9 @@ def time_rows(calls, n, rounds)->list:
     return rows
 
 def seconds_of(
-    record:dict, # Of `crossover`
+    record:dict, # Record of `crossover`
     what:str, # Kind of work
-    name:str, # Of the candidate
+    name:str, # Name of the candidate
 )->dict: # Length -> seconds of every round
     "The stored seconds of one candidate"
     rows = [row for row in record['rows'] if (row['what'],row['name'])==(what,name)]
@@ -165,7 +165,7 @@ def crossover_rows(
 
 # %% ../../../nbs/70_papers/20_linear/03_crossover.ipynb #bafae221
 def print_ratios(rows, n):
-    "Say how the two compare at one length"
+    "Print how the two compare at one length"
     found = []
     for what in ('training','inference','decoding'):
         linear = np.median(seconds_of(dict(rows=rows), what, 'linear')[n])
@@ -180,10 +180,10 @@ crossover_experiment = Measuring(
 
 # %% ../../../nbs/70_papers/20_linear/03_crossover.ipynb #dbbb7f5a
 def crossover(
-    slow_start:dict, # Length -> time of what is slower at first
-    other:dict, # Length -> time of what it is to overtake
+    slow_start:dict, # Length -> time of the candidate that is slower on short lengths
+    other:dict, # Length -> time of the candidate that it should overtake
 )->float: # 0 if it is never slower, infinity if it still is at the longest length
-    "From which length on the one is faster, by straight lines on logarithmic axes"
+    "The length from which on the first is faster, by straight lines on logarithmic axes"
     lengths = sorted(slow_start.keys()&other.keys())
     gaps = [math.log(slow_start[n]/other[n]) for n in lengths]
     if gaps[-1]>0: return math.inf
@@ -194,13 +194,13 @@ def crossover(
 
 # %% ../../../nbs/70_papers/20_linear/03_crossover.ipynb #dca493b5
 def crossover_interval(
-    record:dict, # Of `crossover`
+    record:dict, # Record of `crossover`
     what:str, # Kind of work
-    softmax:str='softmax', # Name of what linear attention is to overtake
+    softmax:str='softmax', # Name of the candidate that linear attention should overtake
     draws:int=1000, # Bootstrap samples
     seed:int=0, # Seed of the bootstrap
 )->Drawn: # Infinite if linear attention is never faster
-    "From which length on linear attention is faster"
+    "The length from which on linear attention is faster, with a bootstrap interval"
     linear = seconds_of(record, what, 'linear')
     other = seconds_of(record, what, softmax)
     def point(draw):

@@ -25,17 +25,17 @@ from ...runs.measure import Measurement,Measuring,timed,timed_lengths
 class DeltaSpeedConfig(Measurement):
     "Settings of the measurements of the delta rule"
     lengths:tuple = (256,1024,4096,16384) # Lengths of a forward and backward pass, batch 1
-    n_heads:int = 4 # Heads
+    n_heads:int = 4 # Number of heads
     d_head:int = 64 # Width of a head
     slow_limit:int = 4096 # Longest sequence for softmax and for transformers
     batches:tuple = (1,16,128) # Rows for which one token is computed
-    positions:tuple = (16,16384) # Tokens behind the state from which it is computed
+    positions:tuple = (16,16384) # Tokens that the state before it has seen
 
 def speed_inputs(
     cfg:DeltaSpeedConfig, # Settings
     b:int, # Rows
     n:int, # Length
-    n_steps:int=1, # Writes a token
+    n_steps:int=1, # Writes per token
 )->dict: # Letter -> tensor
     "Random inputs for all candidates"
     h = cfg.n_heads
@@ -48,7 +48,7 @@ def speed_inputs(
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #d84c11bf
 def transformers_delta(q, k, v, beta):
-    "The version in transformers, without decays"
+    "Call the version in transformers, without decays"
     from transformers.models.qwen3_next.modeling_qwen3_next import torch_chunk_gated_delta_rule
     q,k,v,beta = (x.transpose(1,2) for x in (q,k,v,beta))
     return torch_chunk_gated_delta_rule(q, k, v, torch.zeros_like(beta), beta)[0].transpose(1,2)
@@ -88,7 +88,7 @@ def delta_calls(
     return calls
 
 def time_training(cfg):
-    "Both passes of all candidates at all lengths, in turns; one dict for each"
+    "Time a forward pass and both passes of all candidates at all lengths; one dict for each"
     rows = []
     for backward in (False,True):
         found = timed_lengths('name', partial(delta_calls, backward=backward), cfg)
@@ -100,7 +100,7 @@ def saved_bytes(
     cfg:DeltaSpeedConfig, # Settings
     n:int, # Length
 )->dict: # Name -> bytes
-    "What each candidate keeps for its backward pass, beside its inputs"
+    "Count the bytes that each candidate keeps for its backward pass, beside its inputs"
     found = {}
     for name,(f,letters,s) in delta_candidates(cfg, n).items():
         inputs = speed_inputs(cfg, 1, n, s)
@@ -119,7 +119,7 @@ def tokens_from(token, state):
 
 @torch.no_grad()
 def time_steps(cfg):
-    "One token from states of every age, in turns; one dict a batch and position"
+    "Time one token from states of every age, in turns; one dict per batch and position"
     calls = {}
     for b in cfg.batches:
         token = [x for name,x in speed_inputs(cfg, b, 1).items() if name in ('q','k','v','beta')]

@@ -36,13 +36,13 @@ from ...runs.train import LongRun,Training,fit_recorded,language_model
 @dataclass
 class DigitsConfig(LongRun):
     "Settings of the digits experiment"
-    attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Or shared_qk, reversible-NAME, ...
+    attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Also shared_qk, reversible-NAME, ...
     d_model:int = 64 # Width of the model
-    n_layers:int = 2 # Blocks
-    n_heads:int = 4 # Heads
+    n_layers:int = 2 # Number of blocks
+    n_heads:int = 4 # Number of heads
     bucket_size:int = 16 # Keys of its bucket that a position sees in each round of hashing
-    dropout:float = .1 # After the embedding and in every block
-    bs:int = 32 # Images a step
+    dropout:float = .1 # Dropout after the embedding and in every block
+    bs:int = 32 # Images per step
     epochs:int = 40 # Passes through the 1,259 training images
     lr:float = 1e-2 # Highest learning rate of the one-cycle schedule
     n_samples:int = 40 # Images to draw from nothing
@@ -65,7 +65,7 @@ def image_bits(
     images:Tensor, # (n, height, width), grey levels 0..16
     bs:int=128, # Images read at once
 )->Tensor: # Bits per pixel of every image, (n,), float64
-    "How many bits a model needs for images, each of them read once"
+    "Compute the bits that a model needs for images, each of them read once"
     device = next(model.parameters()).device
     nats = []
     with evaluating(model):
@@ -144,9 +144,9 @@ def train_digits(cfg:DigitsConfig, attention:str, seed:int)->dict:
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #3d373365
 def digits_table(
-    runs:Runs, # With the same settings
+    runs:Runs, # Runs with the same settings
 )->pd.DataFrame: # One row per attention, and one per trivial model
-    "Bits per pixel with their interval over seeds"
+    "Tabulate bits per pixel, with intervals over seeds"
     def best(own): return shown(over_seeds(map(min, own.values('epochs.bits_per_token'))))
     table = runs.table({
         'bits per pixel': ('bits_per_dim', '.3f'),
@@ -160,9 +160,9 @@ def digits_table(
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #5939d781
 def plot_bits(
-    runs:Runs, # With the same settings
+    runs:Runs, # Runs with the same settings
 )->plt.Figure:
-    "Validation bits over the epochs and test bits at the end; then bits by class"
+    "Draw validation bits over the epochs with test bits at the end, and bits by class"
     fig,(left,right) = plt.subplots(1, 2, figsize=(10,3.7), layout='constrained')
     runs.plot('epochs.bits_per_token', left)
     last = runs[0]['epochs']['epoch'][-1]
@@ -182,10 +182,10 @@ def plot_bits(
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #3f7b386d
 def plot_drawings(
-    runs:Runs, # Of any attentions
+    runs:Runs, # Runs of any attentions
     what:str, # `samples`, or `completions` of upper halves
 )->plt.Figure:
-    "Real images, and what the first run of every attention has drawn, in ten rows"
+    "Show real images, and what the first run of every attention has drawn, in ten rows"
     first = {name: own[0] for name,own in runs.by('attention').items()}
     drawn = {name: unpack_images(run[what]) for name,run in first.items()}
     real = split_digits().test.images[:max(map(len, drawn.values()))]
@@ -214,12 +214,12 @@ class DigitsSpeedConfig(Measurement):
     attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Attentions to measure
     lengths:tuple = (64,784) # Pixels of an image
     batches:tuple = (1,16) # Images drawn at once
-    d_model:int = 256 # Width of the model; this and the next three are those of the paper
-    n_layers:int = 8 # Blocks
-    n_heads:int = 8 # Heads
+    d_model:int = 256 # Width of the model; this and the next three values are those of the paper
+    n_layers:int = 8 # Number of blocks
+    n_heads:int = 8 # Number of heads
     bucket_size:int = 32 # Keys of its bucket that a position sees in each round of hashing
     places:int = 8 # Places of an image at which drawing is timed
-    steps:int = 8 # Pixels that are drawn with a state at each of them
+    steps:int = 8 # Pixels that are drawn with a state at each of these places
     rounds:int = 3 # Timed calls of each candidate, in turns; the median counts
     results:str = 'results/digits_speed' # Folder for the JSON file
 
@@ -230,7 +230,7 @@ def drawing_calls(
     length:int, # Pixels of an image
     batch:int, # Images drawn at once
 )->dict: # Form -> (function without arguments, how many images it draws)
-    "What is timed for one attention: drawing with a state, and from scratch"
+    "The calls that are timed for one attention: drawing with a state, and from scratch"
     model = digits_model(cfg, attention, length).eval()
     places = min(cfg.places, length)
     steps = max(1, min(cfg.steps, length//(2*places)))
@@ -248,7 +248,7 @@ def drawing_calls(
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #ec7baa53
 def draw_on(model, state, steps):
-    "Draw so many pixels after a state"
+    "Draw some pixels after a state"
     ids = torch.zeros(len(state.position), 1, dtype=torch.long)
     with evaluating(model):
         for _ in range(steps):
@@ -281,15 +281,15 @@ def time_drawing(
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #27ddb0d8
 def rates(
     row:dict, # Of a record
-)->list: # One number a round
-    "Images a second of processor time; older records hold their median alone"
+)->list: # One number per round
+    "Images per second of processor time; older records hold only the median"
     found = row['images_per_second']
     return found if isinstance(found, list) else [found]
 
 def speed_table(
-    record:dict, # Of `digits_speed`
+    record:dict, # Record of `digits_speed`
 )->pd.DataFrame: # One row per attention and form, one column per length and batch
-    "Images per second of processor time"
+    "Tabulate images per second of processor time"
     rows = pd.DataFrame([row | dict(rate=median(rates(row))) for row in record['rows']])
     table = rows.pivot(index=['attention','form'], columns=['length','batch'], values='rate')
     return table.loc[list(record['config']['attention'])]

@@ -29,22 +29,22 @@ from ...runs.train import LongRun,Training,fit_recorded
 @dataclass
 class ReplicationConfig(LongRun):
     "Settings of the replication's copy task"
-    attention:tuple = ('softmax','linear') # Of encoder, decoder and what connects them
+    attention:tuple = ('softmax','linear') # Attention of encoder and decoder, and between them
     seeds:tuple = (0,1,2) # Seeds; every attention is trained with each of them
-    norm:str = 'post' # Norms after each sum, as in the replication, or before each step: pre
+    norm:str = 'post' # post: norms after each sum, as in the replication; pre: before each step
     length:int = 8 # Symbols to copy
-    vocab_sz:int = 11 # Separator and symbols
+    vocab_sz:int = 11 # Number of tokens: the separator and the symbols
     d_model:int = 512 # Width of the model
     n_layers:int = 4 # Blocks of the encoder, and of the decoder
-    n_heads:int = 8 # Heads
+    n_heads:int = 8 # Number of heads
     d_ff:int = 2048 # Hidden width of the feed-forward networks
-    dropout:float = .1 # After the embeddings and in every block
+    dropout:float = .1 # Dropout after the embeddings and in every block
     lr:float = 1e-3 # Learning rate, constant
     epochs:int = 30 # Evaluations during training
     epoch_steps:int = 100 # Updates between them
     bs:int = 8 # Sequences per update, all of them fresh
     n_valid:int = 256 # Held-out sequences
-    results:str = 'results/replication' # Folder in which each place of the norms gets one
+    results:str = 'results/replication' # Folder with a subfolder for each place of the norms
     choices = dict(norm=('post','pre'))
 
 # %% ../../../nbs/70_papers/20_linear/07_replication.ipynb #7796bbab
@@ -53,9 +53,9 @@ class CopyPairsDL(RecallDL):
     settings = (*RecallDL.settings,'vocab_sz')
     shortest = 1
     def __init__(self,
-        *args, # Of `RecallDL`: item numbers, lengths, ...
+        *args, # As for `RecallDL`: item numbers, lengths, ...
         vocab_sz:int=11, # Separator 0 and symbols
-        **kwargs # The same
+        **kwargs # As for `RecallDL`
     ):
         self.vocab_sz = vocab_sz
         super().__init__(*args, **kwargs)
@@ -80,9 +80,9 @@ def replication_model(
 def replication_learner(
     cfg:ReplicationConfig, # Settings
     model:EncoderDecoder, # From `replication_model`
-    seed:int=0, # For the sequences
+    seed:int=0, # Seed of the sequences
 )->Learner:
-    "A `Learner` with Adam and a constant rate"
+    "Make a `Learner` with Adam and a constant rate"
     dls = generated_dls(CopyPairsDL, (cfg.length,), cfg.epoch_steps*cfg.bs, cfg.n_valid, bs=cfg.bs,
                         seed=seed, vocab_sz=cfg.vocab_sz, device=torch.device(cfg.device))
     cbs = [StopOnNonFinite(), Throughput(), StepSchedule(cfg.lr, drop_at=1)]
@@ -98,9 +98,9 @@ def train_replication(cfg:ReplicationConfig, attention:str, seed:int)->dict:
 
 # %% ../../../nbs/70_papers/20_linear/07_replication.ipynb #71442e3a
 def replication_table(
-    runs:Runs, # With the same settings
+    runs:Runs, # Runs with the same settings
 )->pd.DataFrame: # One row per attention
-    "How many seeds learned the task, and how well, with 95 % intervals over the seeds"
+    "Tabulate how many seeds learned the task, and how well, with 95 % intervals over the seeds"
     def learned(own):
         last = own.values('epochs.masked_accuracy.-1')
         return f'{sum(value>=.99 for value in last)} of {len(own)}'
@@ -110,9 +110,9 @@ def replication_table(
 
 # %% ../../../nbs/70_papers/20_linear/07_replication.ipynb #ff69ddac
 def plot_replication(
-    runs:Runs, # With the same settings
+    runs:Runs, # Runs with the same settings
 )->plt.Figure:
-    "Held-out accuracy, one colour per attention, one line per seed"
+    "Draw held-out accuracy, one colour per attention, one line per seed"
     fig,ax = plt.subplots(figsize=(6,3.4), layout='constrained')
     runs.plot('epochs.masked_accuracy', ax)
     cfg = runs[0]['config']

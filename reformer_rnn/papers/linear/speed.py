@@ -23,7 +23,7 @@ class LinearSpeedConfig(Measurement):
     "Settings of the measurements of linear attention"
     lengths:tuple = (64,128,256,512,1024,2048,4096,8192,16384) # Lengths of the sequences
     tokens:int = 16384 # Tokens per step: batch size times length
-    n_heads:int = 8 # Heads
+    n_heads:int = 8 # Number of heads
     d_head:int = 64 # Width of a head
     softmax_limit:int = 4096 # Longest sequence for softmax, which needs 15 s per step at 16,384
     rounds:int = 3 # Timed calls of each candidate, in turns; the median counts
@@ -38,7 +38,7 @@ allocators = {
 def heads_first(
     f, # Function of tensors (b, h, n, d)
 ): # Function of tensors (b, n, h, d)
-    "Call a function on tensors as projections leave them"
+    "Let a function take tensors with heads in the third place, as projections give them"
     def call(*xs): return f(*(x.transpose(1,2) for x in xs)).transpose(1,2)
     return call
 
@@ -56,7 +56,7 @@ def linear_candidates(
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #b9eaef54
 def peer_attention(cfg, n):
-    "The causal linear attention of fast-transformers"
+    "Make the causal linear attention of fast-transformers"
     from fast_transformers.attention.causal_linear_attention import CausalLinearAttention
     from fast_transformers.masking import LengthMask,TriangularCausalMask
     layer = CausalLinearAttention(cfg.d_head)
@@ -69,7 +69,7 @@ def step(
     n:int, # Length
     f, # A candidate
 ): # Function without arguments
-    "A forward and backward pass on random input"
+    "Make a forward and backward pass on random input"
     size = cfg.tokens//n,n,cfg.n_heads,cfg.d_head
     return both_passes(f, *(torch.randn(size, requires_grad=True) for _ in range(3)))
 
@@ -78,14 +78,14 @@ def warm_step(
     name:str, # Name of a candidate
     n:int, # Length
 ): # Function without arguments
-    "A step, after a small one: what libraries set up at first use is not its memory"
+    "Make a step, after a small one, so that what libraries set up at first use does not count"
     small = replace(cfg, tokens=512)
     step(small, 256, linear_candidates(small, 256)[name])()
     return step(cfg, n, linear_candidates(cfg, n)[name])
 
 # %% ../../../nbs/70_papers/20_linear/04_speed.ipynb #0e37da1d
 def steps_at(cfg, n):
-    "A step of every candidate at a length"
+    "Make a step of every candidate at a length"
     return {name: step(cfg, n, f) for name,f in linear_candidates(cfg, n).items()}
 
 def time_steps(

@@ -26,7 +26,7 @@ from ...models.lm import LM,evaluating
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
 from ...training.schedules import torch_adam
-from ...runs.read import Runs
+from ...runs.read import Runs,dashed
 from ...runs.train import LongRun,Training,fit_recorded
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #09341ebc
@@ -46,12 +46,12 @@ class StateTrackingConfig(LongRun):
     n_valid:int = 256 # Held-out sequences of each length
     d_model:int = 64 # Width of the model
     n_layers:int = 1 # Blocks; with one, only the layer's own recurrence can follow a state
-    n_heads:int = 2 # Heads
+    n_heads:int = 2 # Number of heads
     d_ff:int = 128 # Hidden width of the feed-forward networks
     conv_size:int = 0 # Inputs that the short convolution of delta layers sees; 0 for none
     lr:float = 3e-3 # Highest learning rate of the cycle
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
-    results:str = 'results/state_tracking' # Folder in which every task gets one
+    results:str = 'results/state_tracking' # Folder with a subfolder for every task
     choices = dict(task=tuple(TASKS))
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #ae5c84d7
@@ -71,7 +71,7 @@ def state_tracking_dl(
     n_items:int, # Sequences
     seed:int, # Selects them
 ): # A loader
-    "Sequences of the task, the same at every pass"
+    "Load sequences of the task, the same at every pass"
     return TASKS[cfg.task](range(n_items), (length,), bs=cfg.bs, seed=seed, fixed=True,
                            device=torch.device(cfg.device))
 
@@ -79,9 +79,9 @@ def state_tracking_dl(
 def state_tracking_learner(
     cfg:StateTrackingConfig, # Settings
     model:LM, # From `state_tracking_model`
-    seed:int=0, # For the sequences
+    seed:int=0, # Seed of the sequences
 )->Learner:
-    "A `Learner` with Adam"
+    "Make a `Learner` with Adam"
     dls = generated_dls(TASKS[cfg.task], (cfg.length,), cfg.epoch_steps*cfg.bs, cfg.n_valid,
                         bs=cfg.bs, seed=seed, device=torch.device(cfg.device))
     return lm_learner(dls, model, metrics=MaskedAccuracy(), opt_func=torch_adam)
@@ -90,7 +90,7 @@ def state_tracking_learner(
 @torch.no_grad()
 def right_answers(
     cfg:StateTrackingConfig, # Settings
-    model:LM, # Trained
+    model:LM, # A trained model
     length:int, # Tokens of a sequence
     seed:int, # Selects the sequences
 )->tuple: # Input and target, (n_valid, length), and where the answer is right
@@ -160,13 +160,13 @@ def chance_of(
 def check_state_tracking(
     cfg:StateTrackingConfig, # Settings
 ):
-    "Refuse what else cannot be run, before the first step"
+    "Refuse further settings that cannot be run, before the first step"
     for n in (cfg.length,*cfg.unseen): state_tracking_dl(cfg, n, 1, 0).one_batch()
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #2b890ffc
 def state_tracking_columns(
-    runs:Runs, # Of one task
-)->dict: # For `Runs.table`
+    runs:Runs, # Runs of one task
+)->dict: # Columns for `Runs.table`
     "Mean accuracy at every length, and how many seeds solved the task"
     first = str(runs[0]['config']['length'])
     def solved(own): return f'{sum(a>=.99 for a in own.values(f"accuracy.{first}"))} of {len(own)}'
@@ -176,15 +176,12 @@ def state_tracking_columns(
 
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #bd0dfe9a
 def plot_state_tracking(
-    runs:Runs, # Of one task
+    runs:Runs, # Runs of one task
 )->plt.Figure:
-    "Accuracy along the longest sequence, or by the number of writes; one line per seed"
+    "Draw accuracy along the longest sequence, or by the number of writes; one line per seed"
     fig,ax = plt.subplots(figsize=(6,3.4), layout='constrained')
-    for i,(name,own) in enumerate(runs.by('attention').items()):
-        for j,run in enumerate(own):
-            x,y = state_tracking_curve(run)
-            ax.plot(x, y, lw=1, color=f'C{i}', label=name if j==0 else None)
-    ax.axhline(runs[0]['chance'], color='grey', ls='--', lw=.8)
+    runs.lines(ax, state_tracking_curve)
+    dashed(ax, runs[0]['chance'])
     ax.set(ylabel='share of right answers', ylim=(0,1.03))
     if 'along' in runs[0]: ax.set(xlabel='position')
     else: ax.set(xlabel='times that a key was written')
@@ -194,7 +191,7 @@ def plot_state_tracking(
 def state_tracking_curve(
     run:dict, # A record
 )->tuple: # Positions or numbers of writes, and shares
-    "What the picture shows of a run"
+    "The curve of a run in the picture"
     if 'by_writes' in run: return [int(i) for i in run['by_writes']],list(run['by_writes'].values())
     longest = max(run['config']['length'], *run['config']['unseen'])
     return [longest*(i+1)/STRETCHES for i in range(STRETCHES)],run['along']

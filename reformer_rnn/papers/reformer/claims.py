@@ -45,7 +45,8 @@ def sudden(attention):
         start = run['chance']['loss']
         losses = np.array(run['steps']['train_loss'])/start
         def reached(part):
-            return next((i for i,loss in enumerate(losses) if loss<part), len(losses))
+            return next(i for i,loss in enumerate(losses) if loss<part)
+        if not (losses<.1).any(): return 1. # it never falls so far
         return (reached(.1)-reached(.9)+1)/len(losses)
     def measure(runs):
         own = runs.of(attention)
@@ -63,7 +64,7 @@ def scored(attention, form):
     return pooled(mean_of(attention, f'accuracy.{form}'))
 
 def ahead(attention, other, form, other_form):
-    "Measure: accuracy of one model under a form minus that of another under another"
+    "Measure: accuracy of one model under one form minus that of another model under another form"
     forms = f'accuracy.{form}',f'accuracy.{other_form}'
     return pooled(difference(attention, other, *forms))
 
@@ -244,7 +245,7 @@ about_seeds = {
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #0f6ca3e5
 def within_five(x):
-    "Within five points of a share, on the sides where there are so many"
+    "The region within five points of a share, as far as shares reach"
     low = x-.05
     high = x+.05
     form = '{:.1%}'

@@ -23,10 +23,10 @@ from ...runs.train import Training
 
 # %% ../../../nbs/70_papers/10_reformer/05_implementations.ipynb #6c5b73ea
 class Padded(nn.Module):
-    "A language model that reads texts of any length through one that wants multiples"
+    "Let a language model that needs lengths of a multiple read texts of any length"
     def __init__(self,
         model:nn.Module, # Tokens (b, n) -> logits, or an object with `logits`
-        multiple:int, # Of this
+        multiple:int, # Lengths that it reads are multiples of this
     ):
         super().__init__()
         self.model = model
@@ -42,7 +42,7 @@ class Padded(nn.Module):
 @dataclass
 class ImplementationsConfig(CopyConfig):
     "Settings of the comparison of implementations"
-    attention:tuple = ('here','transformers','reformer_pytorch') # Whose Reformer
+    attention:tuple = ('here','transformers','reformer_pytorch') # Whose Reformer; here means ours
     seeds:tuple = (0,1,2) # Seeds; every model is trained with each of them
     n_hashes:int = 4 # Rounds of hashing in training
     epoch_steps:int = 60 # Training steps between two evaluations
@@ -67,7 +67,7 @@ def of_transformers(
 def of_reformer_pytorch(
     cfg:ImplementationsConfig, # Settings
 )->nn.Module:
-    "That of lucidrains"
+    "The Reformer of lucidrains"
     from reformer_pytorch import ReformerLM
     return ReformerLM(
         num_tokens=cfg.vocab_sz, dim=cfg.d_model, depth=cfg.n_layers, heads=cfg.n_heads,
@@ -81,7 +81,7 @@ def implementation(
     cfg:ImplementationsConfig, # Settings
     attention:str, # `here`, or a key of `OTHERS`
 )->nn.Module:
-    "Build one of the models, or `ValueError` or `ImportError`"
+    "Build one of the models, or raise `ValueError` or `ImportError`"
     check_choice('attention', attention, ('here',*OTHERS))
     if attention=='here': return copy_model(cfg, f'lsh-{cfg.n_hashes}')
     if importlib.util.find_spec(attention) is None:
@@ -93,10 +93,10 @@ ROUNDS = 8,4,2,1 # Of hashing, under which models are evaluated
 
 @contextmanager
 def with_rounds(
-    model:nn.Module, # Of another library
+    model:nn.Module, # Model of another library
     n:int, # Rounds of hashing
 ):
-    "Let the hashed layers of a model have so many rounds for a while"
+    "Set the rounds of all hashed layers of a model inside a `with` block"
     names = 'n_hashes','num_hashes'
     found = [(o,name) for o in model.modules() for name in names if hasattr(o, name)]
     if not found: raise ValueError(f'a {type(model).__name__} has no rounds of hashing')

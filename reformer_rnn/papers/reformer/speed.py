@@ -25,8 +25,8 @@ class ReformerSpeedConfig(Measurement):
     lengths:tuple = (512,1024,2048,4096,8192) # Lengths of the sequences
     n_hashes:tuple = (1,2,4,8) # Rounds of hashing
     tokens:int = 8192 # Tokens per step, at every length: batch size times length
-    d_model:int = 256 # Width
-    n_heads:int = 4 # Heads
+    d_model:int = 256 # Width of the model
+    n_heads:int = 4 # Number of heads
     bucket_size:int = 64 # w; there are length/w buckets, as in reformer-pytorch
     depths:tuple = (2,4,8,12) # Numbers of layers of the stacks
     depth_len:int = 1024 # Length of the sequence for the stacks, batch 1

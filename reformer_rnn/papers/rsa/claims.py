@@ -42,7 +42,7 @@ def settings_won(*settings, change=recurrence_changes):
     return share_of(change.value<0 for change in changes if change)
 
 def settings_counted(*settings):
-    "The same as a mere count of these settings, which are no sample of others"
+    "The same as a mere count of these settings, which are not a sample of others"
     return counted(settings_won(*settings).value)
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #95f45af8
@@ -123,9 +123,11 @@ unrun_hours = { # of a core, for three pairs
     ('ETTm1',288): 2.5, ('Weather',336): 3.}
 more_seeds = {
     ('ETTh1',24): 'Twelve of the fifteen pairs were added when the others had left it open.',
-    ('ETTh1',48): 'Twelve of the fifteen pairs of seeds were added when the first were known.',
+    ('ETTh1',48): 'Seventeen of the twenty pairs of seeds were added when the first were known.',
     ('ETTh2',168): 'Three of the six pairs of seeds were added when the first had left it open.',
+    ('ETTh2',336): 'Two of the five pairs of seeds were added when the first had left it open.',
     ('ETTh2',24): 'Eight of the eleven pairs of seeds were added when the others had left it open.',
+    ('Weather',168): 'One of the four pairs of seeds was added when the first had left it open.',
     ('Weather',48): 'Three of the six pairs of seeds were added when the first were known.'}
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #afbab29b

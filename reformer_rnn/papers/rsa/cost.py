@@ -25,16 +25,16 @@ from .forecast import (ForecastConfig,check_forecast,fill_in,
 @dataclass
 class ForecastCostConfig(Measurement):
     "Settings of the measurement of an epoch"
-    data:str = 'ETTh1' # As in the forecasting experiment
+    data:str = 'ETTh1' # Data, as in the forecasting experiment
     # Rows to forecast; sizes of the input and numbers of blocks are those of the papers
     horizon:int = 24
     # Models to measure; ratios are to the first
     attention:tuple = ('informer','rsa-informer')
-    d_model:int = 512 # Width
+    d_model:int = 512 # Width of the model
     d_ff:int = 2048 # Hidden width of the feed-forward steps
-    bs:int = 32 # Windows a batch
+    bs:int = 32 # Windows per batch
     rounds:int = 0 # Timed updates of each model; 0 for one epoch
-    # Updates of each model in a process of its own, for its peak of memory
+    # Updates of each model in a process of its own, to measure its peak memory
     memory_updates:int = 3
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
     results:str = 'results/forecast_cost' # Folder for the JSON file
@@ -43,7 +43,7 @@ class ForecastCostConfig(Measurement):
 def cost_settings(
     cfg:ForecastCostConfig, # Settings
 )->ForecastConfig: # Filled in
-    "Settings of the forecasting experiment"
+    "Make the settings of the forecasting experiment"
     same = 'data','horizon','attention','d_model','d_ff','bs','device','results'
     return fill_in(ForecastConfig(**{name: getattr(cfg, name) for name in same}))
 
@@ -53,7 +53,7 @@ def cost_learner(
     attention:str, # One of `cfg.attention`
     parts, # From `load_forecast`
 )->Learner: # With its optimiser
-    "A model ready to be trained"
+    "Make a learner that is ready to train"
     seed_everything(0)
     settings = cost_settings(cfg)
     model = forecast_model(settings, attention, parts).to(cfg.device).train()
@@ -64,7 +64,7 @@ def cost_learner(
 
 def update(
     learn:Learner, # From `cost_learner`
-    batches, # Iterator of batches, of which the next is taken
+    batches, # Iterator of batches; the next one is taken
 ):
     "Train with one batch"
     *xs,y = next(batches)
@@ -90,7 +90,7 @@ def first_updates(
     cfg:ForecastCostConfig, # Settings
     attention:str, # One of `cfg.attention`
 ): # Function without arguments
-    "Load the data, and return what makes a model and trains it a little"
+    "Load the data, and return a call that makes a model and trains it a little"
     parts = load_forecast(cost_settings(cfg))
     def train():
         learn = cost_learner(cfg, attention, parts)
@@ -102,15 +102,15 @@ def first_updates(
 def cost_seconds(
     result:dict, # A record
 )->dict: # Name of a model -> seconds of every update, as `cpu` and `wall`
-    "What was timed, also in records that call the clock of the processor otherwise"
+    "The seconds in a record, also in one with another name for the clock of the processor"
     return {name: dict(cpu=found.get('processor', found.get('cpu')), wall=found['wall'])
             for name,found in result['seconds'].items()}
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #e7d4b8c6
 def cost_table(
-    result:dict, # Of `forecast_cost`
+    result:dict, # Record of `forecast_cost`
 )->pd.DataFrame: # One row per model
-    "Time and memory of the models, and ratios to the first"
+    "Tabulate time and memory of the models, and ratios to the first"
     clock = 'wall' if result['config']['device'].startswith('cuda') else 'cpu'
     seconds = cost_seconds(result)
     memory = result['peak_bytes']

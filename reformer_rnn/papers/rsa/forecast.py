@@ -75,16 +75,16 @@ published_setups = read_setups("""
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #3e4bea5c
 @dataclass
 class ForecastData:
-    "What is forecast, and from what"
+    "Settings of the data: what is forecast, and from what"
     # ETTh1, ETTh2, ETTm1, Weather, or synthetic for a made-up series; or a CSV file with a
     # header and a column of dates
     data:str = 'ETTh1'
-    # Columns to read and forecast; none for all of them. OT alone makes ETT univariate
+    # Columns to read and forecast; none for all of them. For ETT, OT alone is the univariate form
     columns:tuple = ()
     dates:str = 'date' # Column of the dates, in a CSV file
-    date_format:str = '' # How they are written, as in strftime; empty to recognise it
-    # Time features of an hour or a minute; empty for what fits. Zhou et al. 2021 used hour for
-    # ETTm1 too
+    date_format:str = '' # How the dates are written, as in strftime; empty to recognise it
+    # Kind of time features, such as hour or minute; empty for the kind that fits the step.
+    # Zhou et al. 2021 used hour for ETTm1 too
     freq:str = ''
     horizon:int = 24 # Rows to forecast
     # Rows of input; 0 for those of the papers, or 96 for other data and horizons
@@ -96,7 +96,7 @@ class ForecastData:
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #bc0024da
 @dataclass
 class ForecastModels(ForecastData):
-    "Models, and their sizes"
+    "Settings of the models and their sizes"
     # Models to train: informer, rsa-informer, softmax, rsa-softmax, linear, lsh-N with N rounds
     # of hashing, or linear-map
     attention:tuple = ('informer','rsa-informer')
@@ -104,19 +104,19 @@ class ForecastModels(ForecastData):
     # Subtract the last value of each column from the input, and add it to the forecast? The
     # papers do not
     subtract_last:bool = False
-    d_model:int = 512 # Width
-    n_heads:int = 8 # Heads
+    d_model:int = 512 # Width of the model
+    n_heads:int = 8 # Number of heads
     d_ff:int = 2048 # Hidden width of the feed-forward steps
     e_layers:int = 0 # Blocks of the encoder; 0 for those of the papers, or 2
     d_layers:int = 0 # Blocks of the decoder; 0 for those of the papers, or 1
-    dropout:float = .05 # After the embeddings and in every block
+    dropout:float = .05 # Dropout after the embeddings and in every block
     distil:bool = False # Halve the sequence between the blocks of the encoder? Not with matrices
     # Sampling factor of ProbSparse attention; 0 for that of the papers: 3 for ETTh1 and 24 rows,
     # otherwise 5
     factor:int = 0
-    # How many matrices of each kind, k1 to k6, as in 0,2,2,0,2,2; paper for those of the paper
+    # Number of matrices of each kind, k1 to k6, as in 0,2,2,0,2,2; paper for those of the paper
     rem:str = 'paper'
-    # One for each dilated matrix, or one for all; those of the paper are not known
+    # One dilation for each dilated matrix, or one for all; those of the paper are not known
     dilations:tuple = (2,)
     # Which rows of ProbSparse attention get matrices: the selected ones, or all
     rem_rows:str = 'selected'
@@ -126,17 +126,17 @@ class ForecastModels(ForecastData):
 @dataclass
 class ForecastConfig(ForecastModels, LongRun):
     "Settings of the forecasting experiment"
-    # Training windows in a new order every epoch? Otherwise in the order of time, as Huang et al.
-    # 2023 have them
+    # Read training windows in a new order every epoch? Otherwise in order of time, as
+    # Huang et al. 2023 do
     shuffle:bool = False
-    bs:int = 32 # Windows a batch
+    bs:int = 32 # Windows per batch
     epochs:int = 6 # Passes through the training windows, at most
-    # Stop after so many epochs without a smaller validation error; 0 for never. The weights of
-    # the best epoch count in any case
+    # Stop after this many epochs without a smaller validation error; 0 for never. In any case the
+    # weights of the best epoch are kept
     patience:int = 3
     lr:float = 1e-4 # Learning rate; for one_cycle the highest
-    schedule:str = 'halving' # halving after every epoch, or one_cycle
-    # Folder in which every data set and horizon gets one, with the JSON file of every run and the
+    schedule:str = 'halving' # halving, after every epoch; or one_cycle
+    # Folder with a subfolder for every data set and horizon, for the JSON file of every run and the
     # picture
     results:str = 'results/forecast'
     may_be_zero = 'patience',
@@ -145,7 +145,7 @@ class ForecastConfig(ForecastModels, LongRun):
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #bb8fb9cd
 def fill_in(
     cfg:ForecastConfig, # Settings
-)->ForecastConfig: # The same with numbers in place of what stands for 'as in the papers'
+)->ForecastConfig: # The same, with numbers in place of values that mean 'as in the papers'
     "Look up sizes and counts, so that a record says what they were"
     setup = published_setups.get(cfg.data, {}).get(cfg.horizon, usual_setup)
     if cfg.seq_len: setup = setup | dict(seq_len=cfg.seq_len, label_len=cfg.seq_len//2)
@@ -177,9 +177,9 @@ recurrent = {'rsa-informer': 'informer', 'rsa-softmax': 'softmax'} # Model with 
 
 def parse_forecaster(
     cfg:ForecastConfig, # Settings, filled in
-    name:str, # One of `cfg.attention`, but for linear-map
+    name:str, # One of `cfg.attention`, except linear-map
 )->tuple: # Name of a layer, and options of `Informer`
-    "What the name of a model says"
+    "Read the name of a model"
     layer,options = parse_attention(name, bucket_size=cfg.bucket_size)
     if layer=='lsh': return layer,options
     known = 'informer','rsa-informer','softmax','rsa-softmax','linear','lsh-N','linear-map'
@@ -194,7 +194,7 @@ def parse_forecaster(
 def rem_heads(
     cfg:ForecastConfig, # Settings, filled in
 )->list: # Of (kind, dilation, pair)
-    "The matrices of a layer"
+    "Read which matrices a layer has"
     counts = cfg.rem.split(',')
     if len(counts)!=6 or not all(count.isdigit() for count in counts):
         raise ValueError(f'rem={cfg.rem!r}: expected six numbers k1 to k6 with commas between '
@@ -233,7 +233,7 @@ def informer_learner(
     parts:Split, # From `load_forecast`
     model:nn.Module, # From `forecast_model`
 )->Learner:
-    "A `Learner` with mean squared error, Adam without weight decay, and early stopping"
+    "Make a `Learner` with mean squared error, Adam without weight decay, and early stopping"
     cbs = [StopOnNonFinite(),Throughput(),KeepBest(cfg.patience),PeakMemory(),Band()]
     if cfg.schedule=='halving': cbs.append(HalveEveryEpoch(cfg.lr))
     dls = forecast_dls(parts, cfg.bs, cfg.shuffle, device=cfg.device)
@@ -283,7 +283,7 @@ def check_heads(
 def check_forecast(
     cfg:ForecastConfig, # Settings, filled in
 )->Split: # The windows
-    "Refuse what else cannot be run, before the first step"
+    "Refuse further settings that cannot be run, before the first step"
     check_int('label_len', cfg.label_len, 0, cfg.seq_len)
     check_heads(cfg)
     parts = load_forecast(cfg)
@@ -297,7 +297,7 @@ def describe(
     cfg:ForecastConfig, # Settings, filled in
     parts:Split, # From `load_forecast`
 )->str:
-    "The data of a setting in one line"
+    "Describe the data of a setting in one line"
     n = ' / '.join(f'{len(part):,}' for part in parts)
     unused = parts.test.n_rows-parts.test.rows[1]
     return (f'{Path(cfg.data).name}, {len(parts.train.columns)} columns, {cfg.seq_len} rows to '
@@ -306,7 +306,7 @@ def describe(
 
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #922447b3
 def prepare_forecast(cfg:ForecastConfig)->ForecastConfig:
-    "Check everything, and say what is forecast"
+    "Check everything, and print what is forecast"
     cfg = fill_in(cfg)
     print(describe(cfg, check_forecast(cfg)))
     return cfg

@@ -79,14 +79,14 @@ def published_for(
 def setting_name(
     config:dict, # Settings of a run
 )->str: # Such as 'ETTh1-24'
-    "What a setting and its folder are called"
+    "Name a setting and its folder"
     name = f'{Path(config["data"]).stem}-{check_int("horizon", config["horizon"])}'
     return name+'-last-subtracted'*config['subtract_last']
 
 def model_name(
     run:dict, # Record of a run
 )->str:
-    "What a model is called in tables and pictures"
+    "Name a model in tables and pictures"
     return run['attention']+', last value subtracted'*run['config']['subtract_last']
 
 # %% ../../../nbs/70_papers/30_rsa/03_forecast_results.ipynb #442955d8
@@ -122,7 +122,7 @@ def load_forecasts(
 def forecast_table(
     runs:list, # Records of runs of one setting, all models and seeds
 )->pd.DataFrame: # One row per model, baseline and published number
-    "Errors with 95 % intervals over seeds, beside baselines and published numbers"
+    "Tabulate errors with 95 % intervals over seeds, beside baselines and published numbers"
     check_one_setting(runs)
     floors = {name: (floor['mse'],floor['mae']) for name,floor in runs[0]['baselines'].items()}
     def beats(mse): return f'{sum(mse<floor for floor,_ in floors.values())} of {len(floors)}'
@@ -145,7 +145,7 @@ recurrence_changes = difference('rsa-informer', 'informer', 'test.mse') # Functi
 def judge(
     change:Measured, # From `recurrence_changes`
 )->str:
-    "better, worse, undecided, one seed, or not run"
+    "Judge a change: better, worse, undecided, one seed, or not run"
     if change is None: return 'not run'
     if change.n==1: return 'one seed'
     if change.high<0: return 'better'
@@ -164,7 +164,7 @@ def better_baselines(
 def verdict_table(
     stored:Runs, # From `load_forecasts`
 )->pd.DataFrame: # One row per setting
-    "What was reported, what came out, and which baselines win"
+    "Tabulate what was reported, what came out, and which baselines are better"
     def reported(own):
         change = published_change(published_for(own[0]), SOURCES[0])
         return '' if change is None else f'{change:+.3f}'
@@ -179,7 +179,7 @@ def verdict_table(
 def plot_forecasts(
     runs:list, # Records of runs of one setting
 )->plt.Figure:
-    "Two windows of the test, and the forecasts of the baselines and of one run of each model"
+    "Draw two test windows, with the forecasts of the baselines and of one run of each model"
     check_one_setting(runs)
     first = {}
     for run in runs: first.setdefault(model_name(run), run)

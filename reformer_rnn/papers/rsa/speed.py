@@ -20,8 +20,8 @@ from ...runs.measure import Measurement,Measuring,peak_rows,timed_lengths
 @dataclass
 class RemSpeedConfig(Measurement):
     "Settings of the measurements of recurrence encoding matrices"
-    lengths:tuple = (512,1024,2048,4096) # Lengths
-    n_heads:int = 8 # Heads
+    lengths:tuple = (512,1024,2048,4096) # Lengths of the sequences
+    n_heads:int = 8 # Number of heads
     d_head:int = 64 # Width of a head
     dilation:int = 1 # Distance of the positions that see each other
     results:str = 'results/rem' # Folder for the JSON file
@@ -73,7 +73,7 @@ def product_call(
     name:str, # Name of a candidate
     n:int, # Length
 ): # Function without arguments
-    "A product and its gradients, after a tiny one: what libraries set up at first does not count"
+    "Make a product and its gradients, after a tiny one: what is set up at first does not count"
     product_candidates(RemSpeedConfig(n_heads=1, d_head=4), 128)[name]()
     return product_candidates(cfg, n)[name]
 
