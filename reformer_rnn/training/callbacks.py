@@ -209,13 +209,9 @@ def before_batch(self:ResetRows):
 class OutsideFinder(Callback):
     "Base class of callbacks that keep out of the learning-rate finder"
     def __call__(self, event_name):
-        "Act in a new fit, even if the finder before it was interrupted"
-        if event_name=='before_fit': self.run = True # fastai resets it where a fit ends well
+        "Decide anew for every fit, since fastai resets `run` only where a fit ends well"
+        if event_name=='before_fit': self.run = not hasattr(self.learn, 'lr_finder')
         return super().__call__(event_name)
-
-    def before_fit(self):
-        "Keep out of the learning-rate finder"
-        self.run = not hasattr(self.learn, 'lr_finder')
 
 class PerFit(OutsideFinder):
     "Base class of callbacks that start anew with the training of a fit, but not with validation"
@@ -224,7 +220,6 @@ class PerFit(OutsideFinder):
 
     def before_fit(self):
         "Wait for the training"
-        super().before_fit()
         self.began = False
 
     def before_train(self):
@@ -276,8 +271,7 @@ class StopOnNonFinite(OutsideFinder):
     order = 1000
     run_valid = False
     def before_fit(self):
-        "Keep out of the learning-rate finder, which looks for such a loss"
-        super().before_fit()
+        "Forget the error of an earlier fit"
         self.error = None
 
     def after_loss(self):

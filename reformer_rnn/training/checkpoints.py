@@ -394,9 +394,9 @@ def _agree(self:Checkpoint, due):
     return bool(due or stop)
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #d5ce6716
+# Types of what a checkpoint holds, among other things
 _parts = dict(facts=dict, epoch=int, iteration=int, train_iter=int, pct_train=(int,float),
               start=dict, weights=dict, optimizer=dict, smooth_loss=dict,
-              # Types of what a checkpoint holds, among other things
               random=dict, position=list, callbacks=dict, metrics=list, others=list)
 
 def _check_tree(tree, path):

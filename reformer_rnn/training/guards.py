@@ -25,8 +25,7 @@ class WarnAtFloor(OutsideFinder):
         self.floor,self.trivial,self.share = floor,name,share
 
     def before_fit(self):
-        "Keep out of the learning-rate finder"
-        super().before_fit()
+        "Wait for the time to look"
         self.looked = False
 
     def after_batch(self):
