@@ -566,9 +566,16 @@ def test_small_site(project):
     assert 'url=../part/one.html' in forward and 'location.hash' in forward
     assert '{kitaevetal2020,' in (project/'docs'/'bibliography.html').read_text()
 
+    check_again = lambda: tool('build_docs.py', project, '--check')
+    front = (project/'docs'/'index.html').read_text()
     (project/'docs'/'index.html').write_text('')
-    checked = tool('build_docs.py', project, '--check')
+    checked = check_again()
     assert checked.returncode == 1 and 'not in step' in checked.stderr and 'index.html' in checked.stderr
+    (project/'docs'/'index.html').write_text(front)
+    edited = project/'nbs'/'10_part'/'01_one.ipynb'
+    edited.write_text(edited.read_text().replace('Told by', 'Written by'))
+    checked = check_again()
+    assert checked.returncode == 1 and 'part/one.html' in checked.stderr, 'a notebook that has changed is seen'
 
 def touched(name, numbers):
     html = f'<figure class="mechanism" data-mechanism="{name}" data-numbers="{numbers}"></figure>'

@@ -2,9 +2,10 @@
 
 nbdev's processors decide what of a notebook is published, the modules in tools/sitebuild turn that into MyST, and
 Sphinx makes the pages. Whatever is wrong with a notebook is reported with the cell, and docs/ stays as it was.
-`--check` builds the site elsewhere and fails if docs/ differs from it.
+`--check` fails if docs/ is not what these notebooks give. It has to build the site elsewhere to know that, unless
+everything that the site was made from, and docs/ itself, is still as it was when docs/ was made.
 """
-import argparse, json, os, re, shutil, subprocess, sys, tempfile
+import argparse, hashlib, json, os, re, shutil, subprocess, sys, tempfile
 from pathlib import Path
 
 from nbdev.config import get_config
@@ -19,6 +20,7 @@ from sitebuild.notebooks import Problems, load, page_name
 
 FRONT, FIRST, PAPERS = 'index', 'reading', 'bibliography'  # pages with a task of their own
 CHANGES = 'CHANGELOG.md'
+STAMP = '.made-from'  # in docs/: checksums of what it was made from, and of its pages
 PICTURES = '.png', '.jpg', '.jpeg', '.gif', '.svg', '.webp'
 WARNING = re.compile(r'^(?P<path>.+?\.ipynb):(?P<line>\d+): (?:WARNING|ERROR): (?P<text>.*)$')
 
@@ -79,18 +81,18 @@ def build(cfg, folder):
     root = cfg.config_path.resolve()
     nbs = cfg.nbs_path.resolve()
     notebooks = [load(p.resolve(), nbs, root, problems) for p in sorted(nbglob(as_path=True))]
-    pages = {nb.page: nb for nb in notebooks}
+    by_page = {nb.page: nb for nb in notebooks}
     for name in (FRONT, FIRST, PAPERS):
-        if name not in pages: problems.append(f'no notebook gives the page {name}.html')
+        if name not in by_page: problems.append(f'no notebook gives the page {name}.html')
     for nb in notebooks:
-        if pages[nb.page] is not nb:
-            problems.append(f'{nb.name} and {pages[nb.page].name} both give the page {nb.page}.html')
+        if by_page[nb.page] is not nb:
+            problems.append(f'{nb.name} and {by_page[nb.page].name} both give the page {nb.page}.html')
     stop(problems)
 
     menu = parts(nbs, notebooks, FRONT, problems)
     old = moved(nbs, notebooks, problems)
     stop(problems)
-    bibliography = Bibliography(pages[PAPERS], problems)
+    bibliography = Bibliography(by_page[PAPERS], problems)
     library = api.Library(notebooks, problems)
     package = agreement.Package(cfg.lib_path)
     converter = Converter(notebooks, library, package, bibliography, old, cfg, problems)
@@ -107,7 +109,7 @@ def build(cfg, folder):
     html.finish(site, runs.read_rows(nbs/'results'/'claims.json'))
     write_font([page.read_text() for page in sorted(site.rglob('*.html'))], site/'_static'/'maths.woff')
     problems += html.faults(site)
-    (site/'llms.txt').write_text(llms(menu, pages[FRONT], cfg))
+    (site/'llms.txt').write_text(llms(menu, by_page[FRONT], cfg))
     for name, nb in old.items():
         (site/f'{name}.html').parent.mkdir(parents=True, exist_ok=True)
         (site/f'{name}.html').write_text(forward(name, nb, cfg))
@@ -127,9 +129,36 @@ def renamed(commit, cfg):
     pairs = [(page(old), page(new)) for old, new in zip(listed[1::3], listed[2::3]) if new.endswith('.ipynb')]
     return sorted(f'"{old}" = "{new}"' for old, new in pairs if old != new)
 
+def pages(docs):
+    "All files of a site but the stamp."
+    return [p for p in docs.rglob('*') if p.is_file() and p != docs/STAMP]
+
+def sources(cfg):
+    "Whatever has a part in the site: notebooks, pictures, settings, the ledger, the package, the tools and their versions."
+    root, nbs, tools = cfg.config_path, cfg.nbs_path, Path(__file__).parent
+    found = [*nbglob(as_path=True), *(p for p in nbs.rglob('*') if p.suffix in PICTURES),
+             *(p for p in (nbs/'_site').rglob('*') if p.is_file() and '__pycache__' not in p.parts),
+             nbs/'results'/'claims.json', root/'settings.ini', root/'constraints.txt', root/CHANGES,
+             *cfg.lib_path.rglob('*.py'), tools/Path(__file__).name, *(tools/'sitebuild').rglob('*.py')]
+    return {p.resolve() for p in found if p.exists()}
+
+def digest(paths, root):
+    "One checksum of files and their places below a folder."
+    listed = sorted((os.path.relpath(p, root).replace(os.sep, '/'), p) for p in paths)
+    return hashlib.sha256(''.join(f'{name} {hashlib.sha256(p.read_bytes()).hexdigest()}\n'
+                                  for name, p in listed).encode()).hexdigest()
+
+def stamp(cfg, docs):
+    "What the file `STAMP` says if nothing has changed since docs/ was made."
+    return f'{digest(sources(cfg), cfg.config_path.resolve())}\n{digest(pages(docs), docs)}\n'
+
+def untouched(cfg, docs):
+    "Is everything as it was when docs/ was made?"
+    return (docs/STAMP).is_file() and (docs/STAMP).read_text() == stamp(cfg, docs)
+
 def differences(site, docs):
     "The files that the two folders do not share byte for byte."
-    names = lambda folder: {p.relative_to(folder).as_posix() for p in folder.rglob('*') if p.is_file()}
+    names = lambda folder: {p.relative_to(folder).as_posix() for p in pages(folder)}
     def same(name):
         ours, theirs = site/name, docs/name
         return ours.is_file() and theirs.is_file() and ours.read_bytes() == theirs.read_bytes()
@@ -146,6 +175,7 @@ if __name__ == '__main__':
     cfg = get_config()
     if args.moved: sys.exit(print(*renamed(args.moved, cfg), sep='\n'))
     docs = args.out or cfg.doc_path
+    if args.check and untouched(cfg, docs): sys.exit()
     with tempfile.TemporaryDirectory() as folder:
         site = build(cfg, Path(folder).resolve())
         changed = differences(site, docs)
@@ -155,4 +185,5 @@ if __name__ == '__main__':
         if changed:
             shutil.rmtree(docs, ignore_errors=True)
             shutil.copytree(site, docs)
+        if not args.check: (docs/STAMP).write_text(stamp(cfg, docs))
     print(f'{len(list(docs.rglob("*.html")))} pages in {docs.name}/, {len(changed)} files changed')

@@ -117,11 +117,14 @@ def deviations(
     "Say which numbers of a new record are not as the old records lead one to expect"
     paths = job.experiment.headline
     new_numbers = measured(new, paths)
+    # what was not measured then says nothing
+    changed = {name: old for name,old in measured(job.record, paths).items()
+               if old is not None and old!=new_numbers.get(name)}
+    if not changed: return []
     stored = [measured(other.record, paths) for other in jobs if alike(job, other)]
     wrong = []
-    for name,old in measured(job.record, paths).items():
+    for name,old in changed.items():
         x = new_numbers.get(name)
-        if x==old or old is None: continue # what was not measured then says nothing
         if x is None:
             wrong.append(f'{name} is not there, was {old:.4g}')
             continue

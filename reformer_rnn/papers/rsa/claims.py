@@ -8,7 +8,7 @@ __all__ = ['absolute_changes', 'encoded', 'plain', 'layer_ratio', 'RSA', 'rsa_cl
            'one_change', 'language', 'text', 'changes', 'held_out_text', 'small_text', 'near_text', 'tiny_text', 'near',
            'letters', 'blocks', 'cost', 'mean_change', 'settings_won', 'settings_counted', 'order_matters',
            'learns_sooner', 'held_out', 'held_out_change', 'near_minus', 'first_drop', 'parameters_a_layer',
-           'epoch_ratio', 'forecast_claim', 'absolute_claim', 'own', 'split_error']
+           'epoch_ratio', 'forecast_claim', 'absolute_claim', 'own', 'split_agreement']
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #77358cad
 from functools import partial
@@ -340,8 +340,8 @@ state('Transformer-XL at 1.26 bits', 'Table 2, XL',
           '37 hours on four GPUs, unfeasible, and did a twentieth of it.')
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #92960391
-def split_error(n=64, d=16, seed=0):
-    "Distance of a linear RNN from the sum of its scalar recurrences, relative to its outputs"
+def split_agreement(n=64, d=16, seed=0, tolerance=1e-9):
+    "Share of the outputs of a linear RNN that the sum of its scalar recurrences gives as well"
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(d,d))
     A /= abs(np.linalg.eigvals(A)).max() # so that nothing explodes
@@ -360,14 +360,16 @@ def split_error(n=64, d=16, seed=0):
     scalars = np.einsum('dij,jd->id', weights, inputs)
     whole = np.array(whole)
     off = abs(scalars @ basis.T-whole)
-    return counted(float(off.max()/abs(whole).max()))
+    agrees = off<=tolerance*abs(whole).max()
+    return counted(float(agrees.mean()))
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #9296039e
 state('an RNN splits into scalar ones', 'Section 1.2',
       'An RNN layer with linear activations can be split into RNNs with scalar coefficients',
-      region=at_most(1e-9), measure=split_error, form='{:.0e}',
+      region=at_least(1., '{:.0%}'), measure=split_agreement, form='{:.0%}',
       notebook='70_papers/30_rsa/09_claims',
-      setting='largest difference of the outputs, in float64')
+      setting='share of outputs that agree to a billionth of the largest, in float64',
+      why='What remains is rounding, around 1e-14; it differs between processors.')
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #90a7b17c
 cost = partial(state, form='{:.2f} times')
