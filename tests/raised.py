@@ -116,7 +116,7 @@ def expected(notebook):
     return raises, promises
 
 def draw_once():
-    "Let the pictures of a notebook be drawn once; inline they are drawn for interaction, for their margins and to be shown."
+    "Let each picture of a notebook be drawn once, and not for interaction and for its margins as well."
     from matplotlib.backend_bases import FigureCanvasBase
     from matplotlib_inline.config import InlineBackend
     FigureCanvasBase.draw_idle = lambda self, *args, **kwargs: None

@@ -134,7 +134,7 @@ def pages(docs):
     return [p for p in docs.rglob('*') if p.is_file() and p != docs/STAMP]
 
 def sources(cfg):
-    "Whatever has a part in the site: notebooks, pictures, settings, the ledger, the package, the tools and their versions."
+    "Whatever has a part in the site: notebooks, pictures, settings, ledger, package, tools and their versions."
     root, nbs, tools = cfg.config_path, cfg.nbs_path, Path(__file__).parent
     found = [*nbglob(as_path=True), *(p for p in nbs.rglob('*') if p.suffix in PICTURES),
              *(p for p in (nbs/'_site').rglob('*') if p.is_file() and '__pycache__' not in p.parts),
