@@ -115,13 +115,6 @@ def expected(notebook):
         promises |= marker.promises
     return raises, promises
 
-def draw_once():
-    "Let each picture of a notebook be drawn once, and not for interaction and for its margins as well."
-    from matplotlib.backend_bases import FigureCanvasBase
-    from matplotlib_inline.config import InlineBackend
-    FigureCanvasBase.draw_idle = lambda self, *args, **kwargs: None
-    InlineBackend.instance().print_figure_kwargs = dict(bbox_inches=None)
-
 def missing(notebook):
     "Run a notebook; what it promises and does not raise."
     import fastcore.test
@@ -129,7 +122,6 @@ def missing(notebook):
     from nbdev.test import nbdev_test
     class Marked:
         def visit(self, node): return marked(node)
-    draw_once()
     with TemporaryDirectory() as folder:
         notes = Notes(os.path.join(folder, 'notes'))
         started = InteractiveShell.__init__

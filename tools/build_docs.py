@@ -135,11 +135,11 @@ def pages(docs):
 
 def sources(cfg):
     "Whatever has a part in the site: notebooks, pictures, settings, ledger, package, tools and their versions."
-    root, nbs, tools = cfg.config_path, cfg.nbs_path, Path(__file__).parent
+    root, nbs, here = cfg.config_path, cfg.nbs_path, Path(__file__)
     found = [*nbglob(as_path=True), *(p for p in nbs.rglob('*') if p.suffix in PICTURES),
              *(p for p in (nbs/'_site').rglob('*') if p.is_file() and '__pycache__' not in p.parts),
              nbs/'results'/'claims.json', root/'settings.ini', root/'constraints.txt', root/CHANGES,
-             *cfg.lib_path.rglob('*.py'), tools/Path(__file__).name, *(tools/'sitebuild').rglob('*.py')]
+             *cfg.lib_path.rglob('*.py'), here, *(here.parent/'sitebuild').rglob('*.py')]
     return {p.resolve() for p in found if p.exists()}
 
 def digest(paths, root):

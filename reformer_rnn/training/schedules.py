@@ -77,9 +77,7 @@ class ClipTensors(Callback):
     def before_step(self):
         "Clip"
         for p in self.model.parameters():
-            if p.grad is None: continue
-            share = self.max_norm/(torch.linalg.vector_norm(p.grad)+1e-6)
-            p.grad.mul_(share.clamp(max=1.))
+            if p.grad is not None: torch.nn.utils.clip_grad_norm_(p, self.max_norm)
 
 # %% ../../nbs/50_training/03_schedules.ipynb #5a1d7c02
 torch_adam = partial(Adam, sqr_mom=.999, eps=1e-8, wd=0.)

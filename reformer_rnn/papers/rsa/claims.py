@@ -340,7 +340,7 @@ state('Transformer-XL at 1.26 bits', 'Table 2, XL',
           '37 hours on four GPUs, unfeasible, and did a twentieth of it.')
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #92960391
-def split_agreement(n=64, d=16, seed=0, tolerance=1e-9):
+def split_agreement(n=64, d=16, seed=0):
     "Share of the outputs of a linear RNN that the sum of its scalar recurrences gives as well"
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(d,d))
@@ -360,7 +360,7 @@ def split_agreement(n=64, d=16, seed=0, tolerance=1e-9):
     scalars = np.einsum('dij,jd->id', weights, inputs)
     whole = np.array(whole)
     off = abs(scalars @ basis.T-whole)
-    agrees = off<=tolerance*abs(whole).max()
+    agrees = off<=1e-9*abs(whole).max()
     return counted(float(agrees.mean()))
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #9296039e
