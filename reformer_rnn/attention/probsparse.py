@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from fastcore.basics import patch
 
-from ..core import check_choice,check_int,check_qkv,discrete_choice
+from ..core import check_choice,check_int,check_qkv,discrete_choice,in_transform
 from .layer import QKVAttention,register_attention,sdpa
 from .rsa import blend,new_matrices
 
@@ -200,7 +200,7 @@ def current_sample(self:ProbSparseAttention, n, device)->Tensor: # (n, U)
     seed = self.seed+_SEEDS*self.config['depth']
     generator = torch.Generator().manual_seed(seed)
     sample = draw_sample(n, n, self.factor, generator, device)
-    if not torch.compiler.is_compiling(): self.drawn = sample
+    if not torch.compiler.is_compiling() and not in_transform(): self.drawn = sample
     return sample
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #0a8e8b55

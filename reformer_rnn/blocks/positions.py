@@ -247,4 +247,7 @@ def count_positions(
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
                          f'key mask, torch.bool of shape {tuple(ids.shape)}, True for real tokens')
     else: places = (mask.cumsum(1)-1).clamp(min=0)
-    return places if start is None else places+start.unsqueeze(1)
+    if start is None: return places
+    places = places+start.unsqueeze(1)
+    # padding behind a row that has used all positions is no further one
+    return places if mask is None else places.masked_fill(~mask, 0)

@@ -33,7 +33,7 @@ def smallest_type(
     choice:Tensor, # Integers or booleans
 )->Tensor:
     "The same numbers in the smallest type that holds them"
-    if choice.dtype==torch.bool or not choice.numel(): return choice
+    if choice.is_meta or choice.dtype==torch.bool or not choice.numel(): return choice
     low,high = torch.stack(choice.aminmax()).tolist()
     return choice.to(next(o for o in (torch.uint8, torch.int16, torch.int32, torch.int64)
                           if torch.iinfo(o).min<=low and high<=torch.iinfo(o).max))
@@ -62,7 +62,7 @@ def same_autocast(
     settings = [dict(device_type=o, dtype=torch.get_autocast_dtype(o),
                      enabled=torch.is_autocast_enabled(o), cache_enabled=False)
                 # no cache: weights cast without gradients must not be found by those who need them
-                for o in {'cpu',x.device.type}]
+                for o in {'cpu',x.device.type}-{'meta'}] # of which it cannot be asked
     @contextmanager
     def reopen():
         with ExitStack() as stack:

@@ -10,7 +10,7 @@ __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'TRIAL', 'TEST', 'SOLVED',
 
 # %% ../../nbs/80_exam/02_run.ipynb #1203fba8
 import time
-from dataclasses import asdict,dataclass,replace
+from dataclasses import dataclass,replace
 from functools import partial
 from math import inf
 from operator import attrgetter
@@ -28,8 +28,7 @@ from .candidates import all_candidates,exam_model,find_candidate
 from ..models.lm import evaluating
 from ..runs.experiment import Experiment
 from ..runs.read import Runs
-from ..runs.record import environment
-from ..runs.train import LongRun,fit_recorded,kept_run,run_one,run_path
+from ..runs.train import LongRun,fit_recorded,kept_run,record_head,run_one,run_path
 from ..training.checkpoints import OtherRun
 from ..training.learner import lm_learner
 from ..training.metrics import MaskedAccuracy
@@ -262,9 +261,7 @@ def diverged(cfg, learn, attention, seed, e)->dict:
     either, are set to zero"""
     learn.stop_solved.why = f'diverged: {e}'
     for p in learn.model.parameters(): p.data.zero_()
-    return dict(experiment='exam', attention=attention, seed=seed, config=asdict(cfg),
-                environment=environment(cfg.device), n_parameters=sum(
-                    p.numel() for p in learn.model.parameters()), epochs=dict(epoch=[]),
+    return dict(**record_head(cfg, 'exam', attention, seed, learn.model), epochs=dict(epoch=[]),
                 throughput=learn.throughput.record)
 
 # %% ../../nbs/80_exam/02_run.ipynb #7a22ad34

@@ -155,7 +155,7 @@ def chance_markdown(
     for family,own in corrected(rows).items():
         remain = len(own['decided'])-len(own['fall'])
         lines.append(markdown_line(family, own['tested'], len(own['decided']), remain,
-                                   ', '.join(own['fall'])))
+                                   '; '.join(own['fall'])))
     return '\n'.join(lines)
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #e31791e1

@@ -244,12 +244,17 @@ def shown(
     return '' if found is None else format(found, form)
 
 def made_on(
-    run:dict, # A record
-)->str:
-    "Processor, threads, PyTorch and date of a record"
-    env = run['environment']
-    threads = f'{env["threads"]} thread{"s"*(env["threads"]>1)}'
-    return f'{env["cpu"]}, {threads}, PyTorch {env["torch"]}, {env["date"][:10]}'
+    *runs:dict, # Records
+)->str: # One line per kind of machine
+    "Processor, threads, PyTorch and dates of records"
+    dates = {}
+    for run in runs:
+        env = run['environment']
+        threads = f'{env["threads"]} thread{"s"*(env["threads"]>1)}'
+        machine = f'{env["cpu"]}, {threads}, PyTorch {env["torch"]}'
+        dates.setdefault(machine, set()).add(env['date'][:10])
+    return '\n'.join(f'{machine}, {" to ".join(sorted({min(days),max(days)}))}'
+                     for machine,days in dates.items())
 
 # %% ../../nbs/60_runs/05_read.ipynb #bf85e2a8
 @patch

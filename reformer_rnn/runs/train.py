@@ -4,20 +4,22 @@
 
 # %% auto #0
 __all__ = ['LongRun', 'check_device', 'run_path', 'run_checkpoint', 'ShowEpochs', 'Kept', 'run_callbacks', 'replace_model',
-           'fit_recorded', 'kept_run', 'own_checkpoints', 'remove_checkpoints', 'run_one', 'run_all', 'Training',
-           'language_model', 'under_attention', 'joined']
+           'record_head', 'fit_recorded', 'kept_run', 'own_checkpoints', 'remove_checkpoints', 'only_here', 'run_one',
+           'run_all', 'Training', 'language_model', 'under_attention', 'joined']
 
 # %% ../../nbs/60_runs/04_train.ipynb #13fd5999
 import shutil,sys,tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager,suppress
 from dataclasses import asdict,dataclass,field,replace
 from math import inf
 from pathlib import Path
 
 import torch
+from torch import nn
 from fastai.callback.core import Callback
 from fastai.learner import Learner
 from fastai.torch_core import num_distrib
+from filelock import FileLock,Timeout
 
 from ..core import check_choice,check_int,check_writable,first_line,write_json
 from ..models.lm import LM,attention_as
@@ -143,6 +145,18 @@ def replace_model(cfg, model, attention, seed, data):
     if not kept: remove_model(folder)
 
 # %% ../../nbs/60_runs/04_train.ipynb #88b6dac1
+def record_head(
+    cfg:LongRun, # Settings
+    experiment:str, # Name of the experiment
+    attention:str, # Name of the attention
+    seed:int, # Seed
+    model:nn.Module, # The model
+)->dict: # What every record begins with
+    "Describe a run, the machine, and the size of the model"
+    return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg),
+                environment=environment(cfg.device) | dict(processes=max(1, num_distrib())),
+                n_parameters=sum(p.numel() for p in model.parameters()))
+
 def fit_recorded(
     learn:Learner, # Ready to train, with `Throughput`
     cfg:LongRun, # Settings, with `epochs` and `lr`
@@ -156,7 +170,6 @@ def fit_recorded(
     if kept := from_first(lambda: kept_run(cfg, run_path(cfg, attention, seed), data)):
         raise Kept(kept)
     record = RunRecord()
-    processes = max(1, num_distrib())
     cbs = [record, *run_callbacks(cfg, experiment, attention, seed)]
     rate = cfg.lr if lr is None else lr
     if sys.stdout.isatty(): learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs)
@@ -164,12 +177,8 @@ def fit_recorded(
         with learn.no_bar(), learn.no_logging():
             learn.fit_one_cycle(cfg.epochs, rate, cbs=cbs+[ShowEpochs()])
     learn.throughput.tokens, = map(int, sum_all(learn.throughput.tokens)) # those of all processes
-    if not process_rank():
-        replace_model(cfg, learn.model, attention, seed, data)
-    return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg),
-                data=data,
-                environment=environment(cfg.device) | dict(processes=processes),
-                n_parameters=sum(p.numel() for p in learn.model.parameters()),
+    if not process_rank(): replace_model(cfg, learn.model, attention, seed, data)
+    return dict(**record_head(cfg, experiment, attention, seed, learn.model), data=data,
                 **record.record, throughput=learn.throughput.record)
 
 # %% ../../nbs/60_runs/04_train.ipynb #4b4a2244
@@ -210,6 +219,24 @@ def remove_checkpoints(cfg, attention, seed):
     "Remove the checkpoints of a finished run"
     shutil.rmtree(run_path(cfg, attention, seed, 'checkpoints'), ignore_errors=True)
 
+@contextmanager
+def only_here(cfg, attention, seed):
+    "Refuse to train, inside a `with` block, a run that another process is training"
+    lock = FileLock(run_path(cfg, attention, seed, 'lock'), timeout=1)
+    def acquire():
+        Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+        try: lock.acquire()
+        except Timeout:
+            raise ValueError(f'{attention}, seed {seed}: another process is training it in '
+                             f'{cfg.results}; wait for it, or choose another folder') from None
+    from_first(acquire)
+    try: yield
+    finally:
+        if lock.is_locked:
+            with suppress(OSError): Path(lock.lock_file).unlink()
+        lock.release()
+
+# %% ../../nbs/60_runs/04_train.ipynb #c3063c8a
 def run_one(
     cfg:LongRun, # Settings
     train, # `(cfg, attention, seed) -> record`
@@ -220,16 +247,17 @@ def run_one(
     path = run_path(cfg, attention, seed)
     print(f'\n{attention}, seed {seed}', flush=True)
     from_first(lambda: kept_run(cfg, path)) # other settings are refused before work
-    try: record = train(cfg, attention, seed)
-    except Kept as kept:
-        print('  kept')
-        if own_checkpoints(cfg, attention, seed): # a kill may have left some
-            remove_checkpoints(cfg, attention, seed)
-        return kept.record
-    path.parent.mkdir(parents=True, exist_ok=True) # somebody may have removed it meanwhile
-    write_json(path, record)
-    describe_model(path, record)
-    remove_checkpoints(cfg, attention, seed)
+    with only_here(cfg, attention, seed):
+        try: record = train(cfg, attention, seed)
+        except Kept as kept:
+            print('  kept')
+            if own_checkpoints(cfg, attention, seed): # a kill may have left some
+                remove_checkpoints(cfg, attention, seed)
+            return kept.record
+        path.parent.mkdir(parents=True, exist_ok=True) # somebody may have removed it meanwhile
+        write_json(path, record)
+        describe_model(path, record)
+        remove_checkpoints(cfg, attention, seed)
     print('  {seconds:.0f} s, {tokens_per_second:,.0f} tokens/s'.format(**record['throughput']))
     return record
 

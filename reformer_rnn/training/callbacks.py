@@ -298,6 +298,8 @@ def _stop(self:StopOnNonFinite, what):
                   f'at learning rate {lr:.3g}; the weights are still '
                   'those after the last step with a finite loss and gradient. '
                   'Lower the learning rate, or look at the batch in `learn.xb`')
+    if hasattr(self.learn, 'keep_best'):
+        self.error += '. KeepBest goes back to the best epoch, if one was complete'
     if saved: self.error += f'. The last checkpoint is {saved}'
     raise CancelFitException
 
@@ -370,16 +372,24 @@ def sliced_loss(self:ChunkedLoss, x, y):
                                  ignore_index=self.ignore_index, chunk_size=self.chunk_size)
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #a24d66cc
+def _unchanged(x): return x
+
 @patch
-def before_train(self:ChunkedLoss):
-    "Bypass the output layer, and let the loss function apply it"
-    self.output_layer.forward = lambda x: x
+def before_batch(self:ChunkedLoss):
+    "In training, bypass the output layer, and let the loss function apply it"
+    if not self.training: return
+    self.output_layer.forward = _unchanged
     self.stack.callback(delattr, self.output_layer, 'forward')
     replaced = contextmanager(replacing_yield)
     self.stack.enter_context(replaced(self.learn, 'loss_func', self.sliced_loss))
 
 @patch
-def after_train(self:ChunkedLoss):
+def after_loss(self:ChunkedLoss):
+    "Return to logits, which others may want between two batches"
+    self.stack.close()
+
+@patch
+def after_cancel_batch(self:ChunkedLoss):
     "Return to logits"
     self.stack.close()
 
@@ -490,13 +500,13 @@ class GateRecord(PerFit):
     run_valid = False
     checkpointed = *PerFit.checkpointed,'rows'
     def __init__(self,
-        every:int=50, # Updates between two records
+        every:int=50, # Batches between two records
     ):
         self.every = check_int('every', every)
         self.rows = []
 
     def note(self):
-        "Add a row; `step` is the number of updates done"
+        "Add a row; `step` is the number of batches done"
         self.rows.append(dict(step=self.train_iter, layers=recurrence(self.model)))
 
     def begin(self):
@@ -505,9 +515,9 @@ class GateRecord(PerFit):
         self.note()
 
     def after_batch(self):
-        "Add a row after every `every` updates"
+        "Add a row after every `every` batches"
         if self.train_iter%self.every==0: self.note()
 
     def after_fit(self):
-        "Add a row for the last update, unless it has one"
+        "Add a row for the last batch, unless it has one"
         if self.began and self.rows[-1]['step']!=self.train_iter: self.note()

@@ -20,7 +20,7 @@ from torch import nn
 from ..core import check_int
 from ..data.forecast import (
     Windows,baselines,evaluate_forecast,forecast_dls,forecast_windows)
-from ..data.outlook import forecast_rows,windows_outlook
+from ..data.outlook import check_frame,forecast_rows,windows_outlook
 from ..data.series import Scaler,frame_series,season_rows,series_borders
 from ..data.text import Split
 from ..models.baselines import Corrected,Ensemble,each_mse,fitted_map
@@ -42,6 +42,7 @@ def frame_windows(
     level:float=.8, # Share of true values that the band should contain
 )->tuple: # Windows of the three parts, and the `Outlook`
     "Cut a table into windows, or raise `ValueError`"
+    check_frame(df, 'the table')
     check_int('horizon', horizon)
     if not 0<level<1: raise ValueError(f'level={level}: expected a share between 0 and 1')
     known,columns = ([names] if isinstance(names, str) else names for names in (known,columns))

@@ -13,7 +13,7 @@ __all__ = ['gpt2_base_experiment', 'GPT2Name', 'CARRIED', 'OVERLAPS', 'HEADING',
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #4e4e4f2d
 import hashlib,re,shutil
 from collections import namedtuple
-from dataclasses import asdict,dataclass,fields
+from dataclasses import dataclass,fields
 from functools import partial
 from pathlib import Path
 
@@ -40,8 +40,7 @@ from .recall import gpt2_kinds
 from ...runs.experiment import Experiment,same_settings
 from ...runs.interval import Drawn,over_seeds
 from ...runs.read import Runs,legend_below,shown
-from ...runs.record import environment
-from ...runs.train import LongRun,Training,fit_recorded,run_path
+from ...runs.train import LongRun,Training,fit_recorded,record_head,run_path
 from ...training.checkpoints import differences
 from ...training.gpt2 import DrawnDL,TorchCycle,gpt2_learner
 from ...training.learner import lm_learner
@@ -492,9 +491,7 @@ def untrained(
     seed:int, # Seed of the run
 )->dict: # The record
     "Make the record of a model that is tested without training"
-    return dict(experiment='gpt2', attention=name, seed=seed, config=asdict(cfg),
-                environment=environment(cfg.device),
-                n_parameters=sum(p.numel() for p in model.parameters()),
+    return dict(**record_head(cfg, 'gpt2', name, seed, model),
                 throughput=dict(tokens=0, seconds=0., tokens_per_second=0.))
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #10bdb828
