@@ -5,11 +5,12 @@
 # %% auto #0
 __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice', 'own_words', 'first_line', 'check_qkv',
            'check_mask_type', 'check_mask', 'check_bias', 'hide_padding', 'trusting', 'trusted', 'using_up', 'used_up',
-           'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'without_autocast',
-           'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices', 'repeat_choices', 'map_state',
-           'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state', 'state_nbytes', 'Movable',
-           'check_writable', 'in_place_of', 'write_json', 'read_json', 'stored_path', 'import_modules', 'file_checksum',
-           'to_disk', 'remove_folder', 'settle_folder', 'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
+           'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
+           'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices',
+           'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
+           'state_nbytes', 'Movable', 'check_writable', 'in_place_of', 'write_json', 'read_json', 'stored_path',
+           'import_modules', 'file_checksum', 'to_disk', 'remove_folder', 'settle_folder', 'whole_folder',
+           'check_folder', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,re,shutil,tempfile,threading,time
@@ -222,22 +223,24 @@ def ordinary_only()->bool:
     return _is_exporting() or in_transform()
 
 # %% ../nbs/00_core.ipynb #ce2a85f6
-def _knows_autocast(device):
-    "Can `torch.autocast` be asked about a device? Not about the meta device"
-    return device.type!='meta'
+def knows_autocast(
+    device_type:str, # Such as 'cuda'
+)->bool:
+    "Can `torch.autocast` be asked about a kind of device? Not about the meta device"
+    return device_type!='meta'
 
 def without_autocast(
     x:Tensor, # Any tensor on the device
 ):
     "A context manager that turns autocast off for the device of `x`, whichever it is"
-    if not _knows_autocast(x.device): return nullcontext()
+    if not knows_autocast(x.device.type): return nullcontext()
     return torch.autocast(x.device.type, enabled=False)
 
 def autocast_dtype(
     device:torch.device, # Device of the computation
 )->torch.dtype: # None where `torch.autocast` is off
     "The type in which `torch.autocast` computes"
-    if not _knows_autocast(device) or not torch.is_autocast_enabled(device.type): return None
+    if not knows_autocast(device.type) or not torch.is_autocast_enabled(device.type): return None
     return torch.get_autocast_dtype(device.type)
 
 # %% ../nbs/00_core.ipynb #23332de7

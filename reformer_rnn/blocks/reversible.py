@@ -15,7 +15,8 @@ from torch import Tensor
 from fastcore.basics import patch
 from torch.utils.checkpoint import get_device_states,set_device_states
 
-from ..core import detach_state,map_state,ordinary_only,record_choices,repeat_choices
+from ..core import (
+    detach_state,knows_autocast,map_state,ordinary_only,record_choices,repeat_choices)
 from .transformer import Stack
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #c862d34f
@@ -62,7 +63,7 @@ def same_autocast(
     settings = [dict(device_type=o, dtype=torch.get_autocast_dtype(o),
                      enabled=torch.is_autocast_enabled(o), cache_enabled=False)
                 # no cache: weights cast without gradients must not be found by those who need them
-                for o in {'cpu',x.device.type}-{'meta'}] # of which it cannot be asked
+                for o in {'cpu',x.device.type} if knows_autocast(o)]
     @contextmanager
     def reopen():
         with ExitStack() as stack:

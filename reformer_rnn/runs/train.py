@@ -157,6 +157,7 @@ def record_head(
                 environment=environment(cfg.device) | dict(processes=max(1, num_distrib())),
                 n_parameters=sum(p.numel() for p in model.parameters()))
 
+# %% ../../nbs/60_runs/04_train.ipynb #5c91349b
 def fit_recorded(
     learn:Learner, # Ready to train, with `Throughput`
     cfg:LongRun, # Settings, with `epochs` and `lr`
