@@ -59,7 +59,8 @@ state_gates = dict(fixed=FixedGate, lstm=LSTMGate)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #4561589e
 class SkipUpdate(nn.Module):
-    "Update of the states by a projection and a gate"
+    """Update of the states by a projection and a gate: `d_in` is the width of h, `d_model` that of
+    a state, `gate` a class of `state_gates`; `tanh` squashes the proposal; `d_ff` is not used"""
     def __init__(self, d_in, d_model, d_ff, gate, tanh):
         super().__init__()
         self.to_z = new_linear(d_in, d_model)

@@ -55,7 +55,7 @@ def _example(
     return dict(shape=list(x.shape), dtype=dtype, seed=subject.seed, **more)
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #22e469b1
-@layer_check('output', 'y has shape and type of x, and comes alone or with a state')
+@layer_check('output', 'y has the shape and type of x, and comes alone or with a state')
 def _check_output(subject):
     n = subject.lengths[-1]
     module = subject.module(torch.float32)
@@ -94,7 +94,7 @@ def _check_empty(subject):
     return f'x and y of shape {tuple(y.shape)}'
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #59a5860c
-@layer_check('deterministic', 'in evaluation mode the same call gives the same')
+@layer_check('deterministic', 'in evaluation mode the same call gives the same result')
 def _check_deterministic(subject):
     module = subject.module()
     for n in (subject.sizes[0],subject.sizes[-1]):

@@ -56,7 +56,7 @@ class ShortConvolution(nn.Module):
     mask=None) -> (y, state)`"""
     def __init__(self,
         width:int, # Channels
-        size:int=4, # Inputs K that an output sees, itself among them; 4 as in all published layers
+        size:int=4, # Inputs K that an output sees, the present one included; 4 as in Mamba
         activation:str='silu', # After the sum: 'silu', as in Mamba and the delta layers, or 'none'
     ):
         super().__init__()

@@ -32,12 +32,12 @@ class DeltaLayer(AttentionLayer):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        conv_size:int=4, # Inputs that the short convolution sees; 0 for no convolution
+        conv_size:int=4, # Inputs that the short convolution sees; 0: no convolution and no silu
         # Largest step size: 2 lets the state count, 1 is that of the first papers
         max_beta:float=2.,
         gated:bool=False, # A decay for each position and head, and a gate for the output?
         n_steps:int=1, # Writes for each position
-        chunk_size:int=32, # Positions in a chunk of the parallel form
+        chunk_size:int=32, # Positions in a chunk of the chunked form
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
@@ -78,7 +78,7 @@ def own_weights(self:DeltaLayer,
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #3c10f2a1
 def _spread_rates(n):
-    "Rates of forgetting and offsets of n heads, as Mamba-2 draws them"
+    "Rates of forgetting and offsets of n heads, as gated DeltaNet draws them"
     log_step = torch.empty(n).uniform_(-6.9078, -2.3026) # 0.001 to 0.1
     step = log_step.exp()
     # the inverse of softplus

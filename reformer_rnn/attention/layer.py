@@ -157,7 +157,7 @@ def check_batch(name, state, n):
     "Raise `ValueError` unless a state or context has n rows; in a graph both may be left open"
     rows = rows_of(state)
     if rows is None or open_size(rows) or open_size(n) or rows==n: return
-    raise ValueError(f'the {name} has {rows} rows, x has {n}: expected one {name} a row')
+    raise ValueError(f'the {name} has {rows} rows, x has {n}: expected one {name} per row')
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4b02a778
 @patch

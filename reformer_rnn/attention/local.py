@@ -86,7 +86,7 @@ def tile_bias(
     """The bias of a tile, with zeros outside the window; entry (a, c) belongs to the distance
     a+before-c"""
     last = first+bias.shape[1]-1
-    # from the upper right corner's neighbour to the left: distances before+rows-1, ...,
+    # from the lower left corner to the upper right one: distances before+rows-1, ...,
     # before-cols+1
     pad = before+rows-1-last,first+cols-1-before
     u = F.pad(bias.flip(-1), pad)
@@ -159,7 +159,9 @@ def _pairs_in_window(rows, cols, before, first, last, include_self, device):
 
 # %% ../../nbs/10_attention/04_local.ipynb #77328b60
 def attend_tiles(q, k, v, real, bias, first, last, size, causal, include_self, scale):
-    "Local attention of n queries in tiles; past keys may come before their own"
+    """Local attention of queries (b, h, n, d), the last n of m positions, over keys (b, h, m, d)
+    and values (b, h, m, dv), in tiles of `size`; `real` is (b, m) or None, `bias`
+    (h, last-first+1) or None; returns (b, h, n, dv)"""
     b,_,n,_ = q.shape
     if n==0: return v[:,:,:0]
     if n==1 and causal and k.shape[2]>last and (bias is None or not bias.requires_grad):

@@ -27,7 +27,8 @@ def nearest_keys(
     k_neighbours:int, # How many to find
     # Find the best of each class of places modulo `k_neighbours`, not the best of all?
     approximate:bool=False,
-    mask:Tensor=None, # (b, M), False at empty places, which come last
+    # (b, M), False at places that are empty or hold padding: found only if there are no others
+    mask:Tensor=None,
 )->Tensor: # Places, (b, h, n, k_neighbours)
     "For each query, the places of the keys that have the largest products with it"
     with torch.no_grad():

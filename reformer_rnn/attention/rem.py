@@ -423,7 +423,8 @@ def _exact(device)->torch.dtype:
 
 # %% ../../nbs/10_attention/07_rem.ipynb #a0dba29b
 def mix_heads(v, rho, readout, dilation, causal, truncate, mask, state, queries, chunk_size):
-    "`rem_mix`, given the eigenvalues of the heads"
+    """`rem_mix`, given the eigenvalues of the heads: `rho` and `readout`, both (h, s), come from
+    `rem_eigenvalues`; the other arguments and the result are those of `rem_mix`"""
     C = check_int('chunk_size', chunk_size)
     b,h,n,w = v.shape
     mask = check_mask(mask, (b,h,n,n), key_only=True)

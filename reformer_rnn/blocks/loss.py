@@ -71,8 +71,15 @@ def chunked_cross_entropy(
     return loss(x.flatten(0, -2), weight, bias, y.flatten(), ignore_index, chunk_size)/n
 
 # %% ../../nbs/20_blocks/04_loss.ipynb #de62eb56
-def sum_plainly(x, weight, bias, y, ignore_index, chunk_size):
-    "The same sum in ordinary operations: autograd keeps the logits of every slice"
+def sum_plainly(
+    x:Tensor, # Input of the output layer, (positions, d)
+    weight:Tensor, # Weight of the output layer, (vocab_sz, d)
+    bias:Tensor, # Bias of the output layer, (vocab_sz,), or None
+    y:Tensor, # Targets, (positions,)
+    ignore_index:int, # Positions with this target do not count
+    chunk_size:int, # Positions in a slice
+)->Tensor: # Sum of the cross-entropies, in float32 at least
+    "Summed cross-entropy in ordinary operations: autograd keeps the logits of every slice"
     total = 0.
     for part,target in zip(x.split(chunk_size), y.split(chunk_size)):
         z = F.linear(part, weight, bias)

@@ -160,6 +160,6 @@ class Stack(nn.ModuleList):
         "One state per block; `ValueError` for another number of them"
         if states is None: return [None]*len(self)
         if len(states)!=len(self):
-            raise ValueError(f'{len(states)} states for {len(self)} blocks: expected one state a '
+            raise ValueError(f'{len(states)} states for {len(self)} blocks: expected one state per '
                              'block, or None')
         return states

@@ -129,7 +129,11 @@ def frame(self:Documents)->pd.DataFrame:
     return pd.DataFrame(rows, columns=list(columns))
 
 # %% ../../nbs/40_data/07_documents.ipynb #df424a68
-def random_order(n, seed, stream):
+def random_order(
+    n:int, # How many numbers
+    seed:int, # From 0 to 2**64-1
+    stream:int, # Another one gives another order with the same seed
+)->list:
     "The numbers 0 to n-1 in an order that depends on `seed` and `stream` only"
     key = np.array([check_int('seed', seed, 0, 2**64-1),stream], dtype=np.uint64)
     return np.argsort(np.random.Philox(key=key).random_raw(n), kind='stable').tolist()

@@ -50,7 +50,9 @@ def _fastai_folder():
     return fastai_path('data') if config.is_file() else None
 
 # %% ../../nbs/40_data/02_text.ipynb #258559cf
-def find_file(path):
+def find_file(
+    path, # File, relative or absolute, or the name of a corpus, a key of `CORPORA`
+)->Path: # Raises `FileNotFoundError` if it is nowhere
     """`path`; or the file of that name in the folder `REFORMER_RNN_DATA`; or a corpus in fastai's
     data folder"""
     folder = os.environ.get('REFORMER_RNN_DATA')

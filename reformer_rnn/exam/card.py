@@ -69,4 +69,4 @@ def run_check(
     return report
 
 check_experiment = Experiment('check', CheckConfig, run_check,
-                              'examines a layer, of this library or your own')
+                              'examine a layer of this library or your own')

@@ -229,8 +229,7 @@ def most_text(
     most = max(solved.values())
     best = [f'`{name}`' for name,n in solved.items() if n==most]
     sat = {cell.task.name for cell in cells if not cell.task.held_out}
-    return [f'No candidate solves more than {most} of {len(sat)} tasks; {first_of(best)} '
-            f'{"do" if best[1:] else "does"}.']
+    return [f'The most that a candidate solves is {most} of {len(sat)} tasks: {first_of(best)}.']
 
 # %% ../../nbs/80_exam/03_results.ipynb #7b2ade78
 def planned_text(cells)->str:
@@ -245,7 +244,7 @@ def planned_text(cells)->str:
     if full==planned: return text
     everywhere = in_all_tasks(cells, seeds)
     if everywhere: text += (f' {len(everywhere)} candidates and the controls have {seeds} seeds '
-                            'in every task that more than the controls have sat.')
+                            'in every task that any layer has sat, not the controls alone.')
     return f'{text} `reformer_rnn exam --resume`, started in the folder of this page, goes on.'
 
 def in_all_tasks(cells, seeds)->list:

@@ -25,7 +25,13 @@ from .carry import Carrying
 from .tape import Replay,Steps,same_form
 
 # %% ../../nbs/30_models/03_generate.ipynb #32ad1d7d
-def check_sampling(temperature, top_k, vocab_sz, top_p=None, repetition_penalty=1.):
+def check_sampling(
+    temperature:float, # 0 for the most probable token
+    top_k:int, # Draw among so many tokens; None for all
+    vocab_sz:int, # Number of tokens
+    top_p:float=None, # Draw among the most probable tokens that have this share together
+    repetition_penalty:float=1., # Divides the logits of tokens that the text has already
+):
     "Raise `ValueError` for invalid sampling options"
     def number(o): return isinstance(o, Real) and not isinstance(o, bool)
     if not number(temperature) or not temperature>=0:
@@ -428,7 +434,7 @@ def generate(
     # `top_p`, `repetition_penalty`, `stop`, `prefill`, `below` and `compile` of `stream`
     **options,
 )->Tensor: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
-    "Continue texts, in evaluation mode"
+    "Continue texts, in evaluation mode; `ValueError` for arguments that do not fit"
     if isinstance(ids, str):
         for name,o in dict(mask=mask, below=options.pop('below', None)).items():
             if o is not None:

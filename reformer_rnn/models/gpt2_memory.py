@@ -109,7 +109,11 @@ def check(self:Retrofit,
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #16e70470
 @patch
-def start(self:Retrofit, state, blocks, lengths=None):
+def start(self:Retrofit,
+    state, # State after the window before; None at the start
+    blocks, # Blocks of the GPT-2
+    lengths=None, # Real tokens of each row, (b,); None without padding
+)->SimpleNamespace: # What the other methods are given as `ctx`
     "Prepare a window"
     return SimpleNamespace(state=state, blocks=blocks, lengths=lengths, kept={}, new={}, hidden=[])
 

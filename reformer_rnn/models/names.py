@@ -15,7 +15,7 @@ def parse_attention(
     name:str,
     **lsh_options, # More options for hashed attention
 )->tuple: # Name of the layer, and dict of the options of `LM` that belong to it
-    "Read the name of an attention with its options"
+    "Read the name of an attention with its options, or raise `ValueError`"
     if name.startswith('reversible-'):
         layer,options = parse_attention(name.removeprefix('reversible-'), **lsh_options)
         return layer,options | dict(reversible=True)

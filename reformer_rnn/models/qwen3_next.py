@@ -30,7 +30,7 @@ def gated_delta_rule(
     "`delta_attention` with the signature of transformers' `torch_chunk_gated_delta_rule`"
     if kwargs.get('cu_seqlens') is not None:
         raise ValueError('packed sequences (cu_seqlens) are not supported here: '
-                         'give one sequence a row')
+                         'give each sequence a row of its own')
     dtype = query.dtype
     shared = value.shape[2]//key.shape[2]
     q,k,v = (x.transpose(1,2).to(torch.promote_types(x.dtype, torch.float32))

@@ -229,7 +229,7 @@ def recurrence_call(
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #49bf7839
 def einsum_step(q, k, v, state):
-    "The formula as it is written"
+    "One step of linear attention as its formula is written; q, k, v: (b, h, 1, d)"
     S = state.S+torch.einsum('bhid,bhie->bhde', k, v)
     z = state.z+k[:,:,0]
     total = torch.einsum('bhid,bhd->bhi', q, z)

@@ -25,7 +25,7 @@ KINDS = 'softmax','lsh','local','relative','linear','rsa','block_recurrent','mem
 
 @dataclass
 class LayersSpeedConfig(Measurement):
-    "Settings of the measurements of all recurrent layers"
+    "Settings of the measurements of eight recurrent layers, or of others"
     layers:tuple = KINDS # Layers to measure
     positions:tuple = (256,1024,4096,16384) # Positions at which one more token is read
     lengths:tuple = (256,1024,4096) # Lengths of the sequences of a training step
@@ -103,5 +103,5 @@ def layers_table(
 layers_speed_experiment = Measuring(
     'layers_speed', LayersSpeedConfig,
     dict(tokens=time_layer_tokens, training=time_layer_training),
-    'measure state, time of a token and speed of training for every recurrent layer',
+    'measure state, time of a token and speed of training for eight recurrent layers',
     file='layers', report=lambda record: {'All layers': layers_table(record)})

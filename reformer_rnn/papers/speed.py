@@ -33,7 +33,7 @@ class SpeedConfig(Measurement):
 
 # %% ../../nbs/70_papers/02_speed.ipynb #3f27b499
 def linear_matrix(q, k, v):
-    "Linear attention through its matrix of weights, the form that the chunks replace"
+    "Causal linear attention through its (n, n) matrix of weights; q, k, v: (b, h, n, d)"
     w = (elu1(q) @ elu1(k).transpose(-1,-2)).tril()
     return w @ v / w.sum(-1, keepdim=True)
 
@@ -135,4 +135,4 @@ def time_tokens(
 # %% ../../nbs/70_papers/02_speed.ipynb #d86725f5
 speed_experiment = Measuring(
     'speed', SpeedConfig, dict(tokens=time_tokens, training=time_training, memory=measure_memory),
-    'measure time and memory of every attention')
+    'measure time and memory of full, hashed and linear attention')

@@ -18,6 +18,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from fastai.callback.core import CancelEpochException
+from fastai.callback.fp16 import MixedPrecision
+from fastai.callback.progress import CSVLogger
 from fastai.callback.schedule import ParamScheduler
 from fastai.learner import Learner
 from fastai.optimizer import Lookahead,OptimWrapper,Optimizer
@@ -140,7 +142,8 @@ fastai_attributes = dict(Recorder=('lrs','iters','losses','values'), ParamSchedu
                          GradientAccumulation=('count',), TrackerCallback=('best','new_best'),
                          EarlyStoppingCallback=('best','new_best','wait'),
                          ReduceLROnPlateau=('best','new_best','wait'),
-                         WandbCallback=('_wandb_step','_wandb_epoch'), TrainEvalCallback=())
+                         WandbCallback=('_wandb_step','_wandb_epoch'), TrainEvalCallback=(),
+                         MixedPrecision=(), CSVLogger=())
 
 def checkpointed_attributes(
     cb, # A callback
@@ -157,6 +160,28 @@ def _callback_states(learn):
         names = checkpointed_attributes(cb) or ()
         return {name: getattr(cb, name) for name in names if hasattr(cb, name)}
     return {cb.name: state(cb) for cb in learn.cbs}
+
+# %% ../../nbs/50_training/08_checkpoints.ipynb #5fe08928
+def _scaler_state(learn):
+    "How much half precision scales the loss; None without `to_fp16`"
+    scaler = getattr(learn, 'scaler', None)
+    return scaler and scaler.state_dict()
+
+def _logs(learn):
+    "What each `CSVLogger` has written, by its name"
+    loggers = [cb for cb in learn.cbs if isinstance(cb, CSVLogger)]
+    for cb in loggers: cb.file.flush()
+    return {cb.name: (cb.path/cb.fname).read_text() for cb in loggers}
+
+def _set_logs(learn, logs):
+    "Put the epochs before the checkpoint back into the files, which a new fit has emptied"
+    for cb in learn.cbs:
+        if cb.name not in logs: continue
+        cb.file.truncate(0)
+        cb.file.seek(0)
+        cb.file.write(logs[cb.name])
+        cb.file.flush()
+
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #663e38ec
 def _seen(v):
@@ -504,13 +529,15 @@ def _tree(self:Checkpoint, epoch, iteration):
     metrics = [_values(metric) for metric in learn.metrics] if rec.train_metrics else []
     own = dict(start=self.start, random=random_states(learn.model),
                gradients=_gradients(learn.model), state=getattr(learn.model, 'state', None),
-               callbacks=_callback_states(learn), metrics=metrics)
+               callbacks=_callback_states(learn), metrics=metrics, logs=_logs(learn),
+               scaler=_scaler_state(learn))
     common = dict(facts=self.facts, epoch=epoch, iteration=iteration, train_iter=learn.train_iter,
                   pct_train=learn.pct_train, position=loader_states([learn.dls.train]),
                   weights=learn.model.state_dict(), optimizer=_optimizer_state(learn.opt),
                   smooth_loss=dict(count=rec.smooth_loss.count, val=rec.smooth_loss.val))
     return common | own | dict(others=gather_all(own)[1:])
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #91cb043a
 @contextmanager
 def _forged(path):
     "Turn errors in restoring into a `ValueError` that names the checkpoint"
@@ -525,6 +552,7 @@ def _restore(self:Checkpoint):
     "Restore everything, or raise `ValueError` for what does not fit"
     with _forged(self.newest): self._put_back()
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #e5984921
 @patch
 def _put_back(self:Checkpoint):
     "Restore everything"
@@ -542,6 +570,8 @@ def _put_back(self:Checkpoint):
     for metric,values in zip(learn.metrics, saved['metrics']): vars(metric).update(values)
     for cb in learn.cbs:
         for name,value in saved['callbacks'].get(cb.name, {}).items(): setattr(cb, name, value)
+    _set_logs(learn, saved.get('logs', {}))
+    if saved.get('scaler'): learn.scaler.load_state_dict(saved['scaler'])
     if _goes_on(learn.dls.train): set_loader_states([learn.dls.train], saved['position'])
     restore_random_states(model, saved['random'])
     self.saved_at = time.perf_counter()

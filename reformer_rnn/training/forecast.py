@@ -37,7 +37,9 @@ def frame_windows(
     known=(), # Columns that are known in advance: a list, or one name
     dates:str='date', # Column of the dates
     date_format:str=None, # How they are written; None to recognise it
-    seq_len:int=None, # Rows to read; None for four seasons, or twice the horizon
+    # Rows to read; None for four seasons or twice the horizon, whichever is more, but for at most
+    # a third of the training rows
+    seq_len:int=None,
     sizes:tuple=(.6,.2,.2), # Shares for training, validation and test
     level:float=.8, # Share of true values that the band should contain
 )->tuple: # Windows of the three parts, and the `Outlook`
@@ -147,7 +149,10 @@ def band_coverage(
     return Coverage(shares.mean().item(), wide, n, by_column, member_coverage(model, windows))
 
 # %% ../../nbs/50_training/13_forecast.ipynb #5a6e8f62
-def member_coverage(model, windows)->float:
+def member_coverage(
+    model, # Model with an outlook
+    windows:Windows, # Windows that were not used for training
+)->float: # From 0 to 1; None unless it is an ensemble of at least two
     "The share of true values in a normal band made from the spread of the members"
     if not isinstance(model, Ensemble) or len(model.members)<2: return None
     each,truth = window_forecasts(model, windows, model.each, windows.horizon)

@@ -138,5 +138,5 @@ def measure_gpt2(
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #f438f0b9
 gpt2_cost_experiment = Measuring(
     'gpt2_cost', GPT2CostConfig, measure_gpt2,
-    'measure what such a memory costs in time and space',
+    'measure what a memory beside a GPT-2 costs in time and space',
     report=lambda record: {'Beside the first model': cost_table(record)})

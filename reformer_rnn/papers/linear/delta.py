@@ -48,7 +48,7 @@ def speed_inputs(
 
 # %% ../../../nbs/70_papers/20_linear/05_delta.ipynb #d84c11bf
 def transformers_delta(q, k, v, beta):
-    "Call the version in transformers, without decays"
+    "Call the version in transformers with decays of 1; q, k, v: (b, h, n, d), beta: (b, h, n)"
     from transformers.models.qwen3_next.modeling_qwen3_next import torch_chunk_gated_delta_rule
     q,k,v,beta = (x.transpose(1,2) for x in (q,k,v,beta))
     return torch_chunk_gated_delta_rule(q, k, v, torch.zeros_like(beta), beta)[0].transpose(1,2)
