@@ -8,9 +8,9 @@ __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice'
            'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
            'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices',
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
-           'state_nbytes', 'Movable', 'check_writable', 'in_place_of', 'write_json', 'read_json', 'stored_path',
-           'import_modules', 'file_checksum', 'to_disk', 'remove_folder', 'settle_folder', 'whole_folder',
-           'check_folder', 'saved_nbytes', 'memory_mark']
+           'state_nbytes', 'Movable', 'count_parameters', 'check_writable', 'in_place_of', 'write_json', 'read_json',
+           'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder', 'settle_folder',
+           'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,re,shutil,tempfile,threading,time
@@ -385,6 +385,13 @@ def _shared_again(module):
     finally:
         for (first,k),*others in places.values():
             for o,name in others: o._parameters[name] = first._parameters[k]
+
+# %% ../nbs/00_core.ipynb #28fa7bb0
+def count_parameters(
+    module:nn.Module, # Any module, also on the meta device
+)->int:
+    "Number of parameters; those that several places share count once"
+    return sum(p.numel() for p in module.parameters())
 
 # %% ../nbs/00_core.ipynb #8efcf549
 def _remove_left_over(folder):

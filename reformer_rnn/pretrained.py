@@ -24,9 +24,9 @@ import torch
 from fastcore.basics import patch
 
 import reformer_rnn
-from reformer_rnn.core import (
-    MANIFEST,REPOSITORY,Movable,check_folder,first_line,in_place_of,read_json,whole_folder,
-    write_json)
+from .core import (
+    MANIFEST,REPOSITORY,Movable,check_folder,count_parameters,first_line,in_place_of,read_json,
+    whole_folder,write_json)
 
 # %% ../nbs/04_pretrained.ipynb #4eded40d
 # (module, name) -> class, for all classes of models that can be saved
@@ -245,7 +245,7 @@ def describe(
     types = {str(o.dtype).removeprefix('torch.') for o in model.parameters()}
     config = specification(model) | dict(
         dtype=types.pop() if len(types)==1 else None, shared=shared_names(model),
-        n_parameters=sum(o.numel() for o in model.parameters()))
+        n_parameters=count_parameters(model))
     config['exchanged'] = exchanged(model, rebuild(config | dict(exchanged={}, shared={})))
     check_same(model, rebuild(config))
     return config

@@ -381,7 +381,11 @@ def through_quotients(self:_ChannelTile, dA, dQ, dK, before, after):
     dK.addcmul_(k, self.inverse)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #31fb5eff
-def range_tables(parts, C, like):
+def range_tables(
+    parts:list, # Slices of positions
+    C:int, # Positions in a chunk
+    like:Tensor, # Whose type and device to take
+)->dict: # Length -> matrices of `sum_ranges`
     "`sum_ranges` for each length that a chunk has in these parts"
     lengths = {min(C, part.stop-part.start) for part in parts}
     return {c: sum_ranges(c, like) for c in lengths}
@@ -472,7 +476,12 @@ def _decay_backward(ctx, dO, R_last):
 _Decay.backward = staticmethod(_decay_backward)
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #899bf6ab
-def differentiable_decay_gradients(f, inputs, cotangents, C):
+def differentiable_decay_gradients(
+    f, # Formula of the chunks
+    inputs:tuple, # q, k, v and g of the kernel, and its state or None
+    cotangents:tuple, # Gradients of the output and of the last state
+    C:int, # Positions in a chunk
+)->tuple: # One gradient for each argument of the kernel
     "The gradients of the kernel, but differentiable: autograd goes through the formula `f`"
     *xs,S = inputs
     q,_,v,_ = xs

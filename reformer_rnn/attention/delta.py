@@ -405,7 +405,11 @@ def over_whole(
     return out.unflatten(0, (b,h)),last.unflatten(0, (b,h))
 
 # %% ../../nbs/10_attention/15_delta.ipynb #db9627de
-def differentiable_delta_gradients(inputs, cotangents, C):
+def differentiable_delta_gradients(
+    inputs:tuple, # q, k, v, beta and g of the kernel, and its state; None for what there is not
+    cotangents:tuple, # Gradients of the output and of the last state
+    C:int, # Positions in a chunk
+)->tuple: # One gradient for each argument of the kernel
     "The gradients of the kernel, but differentiable: autograd goes through `delta_chunks`"
     dtype = torch.promote_types(inputs[0].dtype, torch.float32)
     *xs,S = (None if x is None else x.to(dtype) for x in inputs)

@@ -180,7 +180,7 @@ def layer_mask(
 # %% ../../nbs/10_attention/24_multihead.ipynb #9249ebc4
 @patch
 def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask, is_causal):
-    "Refuse arguments that these layers cannot serve"
+    "Refuse arguments that these layers cannot serve, with `ValueError`"
     if need_weights:
         raise ValueError('need_weights=True: these layers return no attention weights, and most '
                          'never form them; call with need_weights=False')

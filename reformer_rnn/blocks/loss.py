@@ -88,7 +88,13 @@ def sum_plainly(
     return total
 
 # %% ../../nbs/20_blocks/04_loss.ipynb #17193ad8
-def check_targets(x, y, weight, bias, ignore_index):
+def check_targets(
+    x:Tensor, # Input of the output layer, (..., d)
+    y:Tensor, # Targets, integers (...)
+    weight:Tensor, # (vocab_sz, d)
+    bias:Tensor, # (vocab_sz,), or None
+    ignore_index:int, # Positions with this target do not count
+)->int: # A tensor where the targets are not known, as in a graph
     """The number of targets that count; `ValueError` for arguments that do not fit together, and
     for targets outside of the vocabulary"""
     if x.ndim<2 or weight.ndim!=2 or x.shape[-1]!=weight.shape[1]:

@@ -156,7 +156,9 @@ class Stack(nn.ModuleList):
             if keep_states: kept.append(state)
         return x,(tuple(kept) if keep_states else None)
 
-    def block_states(self, states):
+    def block_states(self,
+        states:list, # One for each block, or None for none
+    )->list:
         "One state per block; `ValueError` for another number of them"
         if states is None: return [None]*len(self)
         if len(states)!=len(self):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['WINDOW', 'ORDERLESS', 'window', 'brt', 'declared_candidates', 'ForeignLayer', 'mamba2_mixer', 'qwen3_next_mixer',
            'PresentOnly', 'Oracle', 'Candidate', 'candidate', 'convolved', 'all_candidates', 'find_candidate',
-           'exam_layers', 'foreign', 'exam_model', 'count']
+           'exam_layers', 'foreign', 'exam_model']
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #94ba9e1c
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from fastcore.basics import patch
 import torch
 from torch import Tensor,nn
 
-from ..core import check_int
+from ..core import check_int,count_parameters
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
 from ..models.block_recurrent import FeedbackStack,feedback_layer
 from ..models.lm import LM
@@ -276,14 +276,7 @@ def exam_model(
         return LM(vocab_sz, d_model, n_layers, n_heads, at=layers, d_ff=width, max_len=max_len,
                   positions=found.positions, tie_weights=tied, **more)
     state = torch.get_rng_state()
-    target,one,two = (count(model(o, width)) for o,width in
+    target,one,two = (count_parameters(model(o, width)) for o,width in
                       ((find_candidate('softmax'),d_ff),(found,1),(found,2)))
     torch.set_rng_state(state) # what was tried draws nothing from the model's source
     return model(found, max(1, 1+round((target-one)/(two-one))))
-
-# %% ../../nbs/80_exam/01_candidates.ipynb #0a30980e
-def count(
-    model:nn.Module,
-)->int:
-    "Number of parameters"
-    return sum(p.numel() for p in model.parameters())

@@ -21,7 +21,9 @@ from fastai.learner import Learner
 from fastai.torch_core import num_distrib
 from filelock import FileLock,Timeout
 
-from ..core import check_choice,check_int,check_writable,first_line,write_json
+# %% ../../nbs/60_runs/04_train.ipynb #2a926587
+from ..core import (
+    check_choice,check_int,check_writable,count_parameters,first_line,write_json)
 from ..models.lm import LM,attention_as
 from ..models.names import parse_attention
 from ..training.checkpoints import Checkpoint,OtherRun,data_fingerprint
@@ -155,7 +157,7 @@ def record_head(
     "Describe a run, the machine, and the size of the model"
     return dict(experiment=experiment, attention=attention, seed=seed, config=asdict(cfg),
                 environment=environment(cfg.device) | dict(processes=max(1, num_distrib())),
-                n_parameters=sum(p.numel() for p in model.parameters()))
+                n_parameters=count_parameters(model))
 
 # %% ../../nbs/60_runs/04_train.ipynb #5c91349b
 def fit_recorded(

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from ...core import count_parameters
 from ...attention.block_recurrent import state_cells,state_updates
 from ...models.block_recurrent import BlockRecurrentLM,block_recurrent_paper
 from .documents import PAPER_BITS
@@ -67,10 +68,7 @@ def paper_model(row, vocab_sz=256):
 
 def millions(row):
     "Measure: parameters of a row at the size of the paper, without those of its 32,000 tokens"
-    def measure():
-        weights = paper_model(row).parameters()
-        return counted(sum(p.numel() for p in weights)/1e6)
-    return measure
+    return lambda: counted(count_parameters(paper_model(row))/1e6)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #64c49bd0
 def parameter_ratio(row=FIRST, other=OTHER):

@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from fastai.learner import Learner
 
-from ...core import check_int,seed_everything
+from ...core import check_int,count_parameters,seed_everything
 from ...attention.block_recurrent import BlockRecurrentAttention
 from ...data.loaders import IGNORE,Loaders
 from ...data.documents import (ByteVocab,Document,Documents,disguises,read_folder,

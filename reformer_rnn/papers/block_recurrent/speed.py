@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from ...core import state_nbytes
+from ...core import count_parameters,state_nbytes
 from ...models.block_recurrent import WindowLM,scaled_model,scaled_row,table_1
 from ...models.lm import evaluating
 from ...runs.read import shown
@@ -92,7 +92,7 @@ def time_steps(
     "Time a training step of every row, and of the other implementation where it is installed"
     models = {row: speed_model(cfg, row) for row in (*cfg.rows,*peers())}
     calls = {row: training_step(model, cfg.seq_len) for row,model in models.items()}
-    def size(row): return sum(p.numel() for p in models[row].parameters())
+    def size(row): return count_parameters(models[row])
     return [row | dict(n_parameters=size(row['row']), tokens=cfg.seq_len)
             for row in timed('row', calls, cfg.rounds)]
 

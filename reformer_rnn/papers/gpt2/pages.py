@@ -27,8 +27,9 @@ from fastai.callback.training import GradientClip
 from fastcore.basics import chunked
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #7cb11f1c
-from ...core import check_choice,check_folder,check_int,check_writable
-from ...core import read_json,seed_everything,select_state,whole_folder,write_json
+from ...core import (
+    check_choice,check_folder,check_int,check_writable,count_parameters,read_json,seed_everything,
+    select_state,whole_folder,write_json)
 from ...data.documents import Document,Documents
 from ...data.loaders import Loaders
 from ...data.reading import documents_dls
@@ -254,7 +255,7 @@ def run_gpt2_base(
     "Make the base unless it is there, and say where"
     cfg.check()
     base = gpt2_base(cfg)
-    print(f'A GPT-2 of {sum(p.numel() for p in base.parameters()):,} parameters in {cfg.base}')
+    print(f'A GPT-2 of {count_parameters(base):,} parameters in {cfg.base}')
     return [base_record(Path(cfg.base))]
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #4c30dc16
@@ -300,7 +301,7 @@ def matched_size(
     "The size that gives about this many parameters"
     def count(r):
         with torch.device('meta'): added = retrofits[kind](shape, r=r, **options)
-        return sum(p.numel() for p in added.parameters())
+        return count_parameters(added)
     step = count(2)-count(1)
     return max(1, round((n-count(1))/step)+1)
 
@@ -308,7 +309,7 @@ def n_added(
     model:RecurrentGPT2, # The model
 )->int:
     "Number of parameters besides those of the base"
-    return sum(p.numel() for p in model.rec.parameters())
+    return count_parameters(model.rec)
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #b9757b82
 def gpt2_model(

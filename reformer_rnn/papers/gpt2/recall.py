@@ -18,7 +18,8 @@ import torch
 from fastai.callback.training import GradientClip
 from torch import Tensor,nn
 
-from ...core import check_choice,check_int,seed_everything,select_state
+from ...core import (
+    check_choice,check_int,count_parameters,seed_everything,select_state)
 from ...data.loaders import IGNORE,Loaders
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from ...runs.experiment import same_settings
@@ -275,7 +276,7 @@ def train_gpt2_recall(cfg:GPT2RecallConfig, name:str, seed:int)->dict:
         record['accuracy'][str(between)] = gpt2_recall_accuracy(*own)
         record['swapped'][str(between)] = gpt2_recall_accuracy(*other)
         record['scores'][str(between)] = gpt2_recall_scores(cfg, *own)
-    return record | dict(n_parameters=sum(p.numel() for p in model.rec.parameters()))
+    return record | dict(n_parameters=count_parameters(model.rec))
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #a47fe28e
 def gpt2_recall_table(

@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 from fastai.learner import Learner
 
-from ...core import seed_everything
+from ...core import count_parameters,seed_everything
 from ...runs.interval import over_rounds
 from ...runs.measure import Measurement,Measuring,in_turns,peak_bytes,ratio
 from .forecast import (ForecastConfig,check_forecast,fill_in,
@@ -144,7 +144,7 @@ def measure_cost(
     sizes = {}
     for name in cfg.attention:
         with torch.device('meta'): model = forecast_model(settings, name, parts)
-        sizes[name] = sum(p.numel() for p in model.parameters())
+        sizes[name] = count_parameters(model)
     return dict(epoch_updates=n, n_parameters=sizes, peak_bytes=memory,
                 seconds=time_updates(cfg, parts))
 
