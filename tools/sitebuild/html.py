@@ -19,10 +19,13 @@ COLOURS = re.compile(r'<style>\s*body \{(.*?)</style>\s*', re.S)  # of the theme
 PRINTED = re.compile(r'(<div class="output (?:stream|text_plain)[^"]*)("[^>]*>\s*<div class="highlight"><pre>)'
                      r'(.*?</pre>)', re.S)
 COLUMNS = re.compile(r'^.*\S {2,}\S', re.M)
+LONG_NAME = re.compile(r'((?:_images/|_static/mystnb\.)[0-9a-f]{16})[0-9a-f]{48}')  # all digits of a checksum
 
 def finish(site, rows=()):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
     usable: with places, labels, and a picture of the runs where `rows` has them by the place."""
+    for file in list(site.rglob('*.*')):
+        if LONG_NAME.search(file.as_posix()): file.rename(LONG_NAME.sub(r'\1', file.as_posix()))
     for page in site.rglob('*.html'):
         text = SUMMARY.sub(r'<summary>\1</summary>', page.read_text())
         if 'class="mechanism"' in text:
@@ -31,6 +34,7 @@ def finish(site, rows=()):
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
         text = PRINTED.sub(columns, share_colours(text, site/'_static'/'site.css'))
         finished = partial(ledger, rows=dict(rows))
+        text = LONG_NAME.sub(r'\1', text)
         page.write_text(lighter(TABLE.sub(lambda found: one_line(finished(found)), text)))
 
 def share_colours(page, style):
