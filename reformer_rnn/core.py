@@ -8,8 +8,8 @@ __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice'
            'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
            'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices',
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
-           'state_nbytes', 'Movable', 'count_parameters', 'check_writable', 'in_place_of', 'write_json', 'read_json',
-           'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder', 'settle_folder',
+           'state_nbytes', 'Movable', 'count_parameters', 'evaluating', 'check_writable', 'in_place_of', 'write_json',
+           'read_json', 'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder', 'settle_folder',
            'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
@@ -392,6 +392,20 @@ def count_parameters(
 )->int:
     "Number of parameters; those that several places share count once"
     return sum(p.numel() for p in module.parameters())
+
+# %% ../nbs/00_core.ipynb #abef3237
+@contextmanager
+def evaluating(
+    model:nn.Module, # Any module
+):
+    """Evaluation mode, without gradients, inside a `with` block; afterwards every submodule is in
+    the mode it was in"""
+    modes = [(o,o.training) for o in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad(): yield
+    finally:
+        for o,training in modes: o.training = training
 
 # %% ../nbs/00_core.ipynb #8efcf549
 def _remove_left_over(folder):

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['INVALID', 'disguises', 'Document', 'Documents', 'random_order', 'read_folder', 'read_pg19', 'read_jsonl',
-           'read_latex', 'read_packages', 'read_modules', 'with_own_names', 'with_own_letters', 'ByteVocab', 'BPEVocab',
-           'train_bpe']
+           'read_latex', 'read_packages', 'read_modules', 'with_own_names', 'with_own_letters', 'as_document',
+           'ByteVocab', 'BPEVocab', 'train_bpe']
 
 # %% ../../nbs/40_data/07_documents.ipynb #64a01c6b
 import csv,json,os,platform,re,sysconfig,zlib
@@ -489,14 +489,21 @@ def disguised(self:Documents,
     return Documents(map(disguises[check_choice('how', how, disguises)], self))
 
 # %% ../../nbs/40_data/07_documents.ipynb #d0cbcf57
+def as_document(
+    text, # A `Document`, or a text
+)->Document:
+    "A document of a text"
+    return text if isinstance(text, Document) else Document('the text', text)
+
 class ByteVocab:
     "Every byte is a token"
     vocab_sz = 256
 
     def encode(self,
-        doc:Document, # A document; one that was left in its file is not read into memory
+        doc, # A document or a text; a document that was left in its file is not read into memory
     )->np.ndarray: # Bytes, (n,)
         "The tokens of a document"
+        doc = as_document(doc)
         if doc.path is None: return np.frombuffer(doc.data, dtype=np.uint8)
         ids = np.memmap(doc.path, dtype=np.uint8, mode='r')
         if len(ids)!=doc.n_bytes:
@@ -527,11 +534,11 @@ class BPEVocab:
     ): self.tokenizer,self.vocab_sz = tokenizer,tokenizer.get_vocab_size()
 
     def encode(self,
-        doc:Document, # A document in UTF-8
+        doc, # A document or a text, in UTF-8
     )->np.ndarray: # 32-bit integers, (n,)
         "The tokens of a document"
-        return np.array(self.tokenizer.encode(doc.text, add_special_tokens=False).ids,
-                        dtype=np.int32)
+        ids = self.tokenizer.encode(as_document(doc).text, add_special_tokens=False).ids
+        return np.array(ids, dtype=np.int32)
 
     def decode(self,
         ids, # Tokens: a tensor or a list
@@ -568,5 +575,5 @@ def train_bpe(
     trainer = t.trainers.BpeTrainer(vocab_size=vocab_sz,
                                     initial_alphabet=t.pre_tokenizers.ByteLevel.alphabet(),
                                     show_progress=False)
-    bpe.train_from_iterator((doc.text for doc in docs), trainer)
+    bpe.train_from_iterator((as_document(doc).text for doc in docs), trainer)
     return BPEVocab(bpe)

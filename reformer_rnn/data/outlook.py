@@ -16,7 +16,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ..core import check_int,read_json,write_json
+from ..core import check_choice,check_int,evaluating,read_json,write_json
 from ..pretrained import Companion,companions
 from .forecast import Windows,date_axis
 from .series import (
@@ -85,7 +85,14 @@ ENDS = 'low','high' # The ends of the band of a column, written beside its forec
 def check_ends(
     columns, # Names of the columns to forecast
 ):
-    "Refuse columns that have the name of another column's band"
+    "Refuse columns that have the name of another column, or of its band, and unusual names"
+    for column in columns:
+        if isinstance(column, (str,int)): continue
+        raise ValueError(f'column {column!r} has a {type(column).__name__} for a name: expected a '
+                         'text or a whole number (`df.rename(columns=...)`)')
+    if len({*map(str, columns)})<len(columns):
+        raise ValueError(f'columns {", ".join(map(repr, columns))}: two of them are written alike, '
+                         'and a forecast would have only one: rename one')
     for column in columns:
         for end in ENDS:
             if f'{column}_{end}' not in columns: continue
@@ -210,7 +217,6 @@ def _of_tables(model):
                      'or the experiment `forecast` has trained')
 
 # %% ../../nbs/40_data/13_outlook.ipynb #266ad31d
-@torch.no_grad()
 def forecast_rows(
     model, # Forecaster with a scaler and an outlook
     frame:pd.DataFrame, # The table, the newest row last
@@ -225,7 +231,7 @@ def forecast_rows(
                          f'ask for at most {outlook.horizon}, or train with horizon={n}')
     xs,later = forecast_inputs(outlook, scaler, frame, future)
     device = next((p.device for p in model.parameters()), 'cpu')
-    forecast = model(*(x.to(device) for x in xs))[0].double().cpu()
+    with evaluating(model): forecast = model(*(x.to(device) for x in xs))[0].double().cpu()
     found = {outlook.dates: later[:n]}
     ends = {'': torch.zeros_like(forecast)}
     if outlook.low is not None:
@@ -249,17 +255,21 @@ def draw_forecast(
     dates = found.columns[0]
     def when(rows, name): return read_dates(rows[dates], found.attrs.get('date_format'), name)
     ends = tuple(f'{col}_{end}' for col in found.columns for end in ENDS)
-    columns = columns or [o for o in found.columns[1:] if o not in ends][:6]
-    columns = list(map(str, columns)) # as in `found`
-    frame,truth = (o if o is None else o.rename(columns=str) for o in (frame,truth))
+    own = [o for o in found.columns[1:] if o not in ends]
+    if isinstance(columns, str): columns = [columns]
+    columns = list(map(str, columns or own[:6])) # as in `found`
+    for column in columns: check_choice('column', column, own)
+    names = {o: str(o) for o in frame.columns if o!=dates}
+    frame,truth = (o if o is None else o.rename(columns=names) for o in (frame,truth))
     past = frame[-(rows or 3*len(found)):]
+    later = when(found, 'found')
     fig,axes = plt.subplots(len(columns), 1, figsize=(7,2.1*len(columns)), sharex=True,
                             squeeze=False, layout='constrained', dpi=80)
     for ax,column in zip(axes[:,0], columns):
         ax.plot(when(past, 'the table'), past[column], 'k', lw=1, label='table')
-        ax.plot(found[dates], found[column], 'C0', lw=1.6, label='forecast')
+        ax.plot(later, found[column], 'C0', lw=1.6, label='forecast')
         if f'{column}_low' in found:
-            ax.fill_between(found[dates], found[f'{column}_low'], found[f'{column}_high'],
+            ax.fill_between(later, found[f'{column}_low'], found[f'{column}_high'],
                             color='C0', alpha=.25, lw=0, label='band')
         if truth is not None:
             ax.plot(when(truth, 'truth'), truth[column], 'k.', ms=4, label='truth')

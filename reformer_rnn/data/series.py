@@ -12,6 +12,7 @@ __all__ = ['TimeSeries', 'SeriesFile', 'SHARES', 'SERIES', 'SYNTHETIC', 'time_pa
 import hashlib,math,warnings
 from collections import namedtuple
 from itertools import accumulate
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,7 @@ def read_dates(
     name:str, # Name for error messages
 )->pd.DatetimeIndex:
     "Read the dates of a column, or raise a `ValueError` that names the first row without one"
+    if isinstance(column.dtype, pd.PeriodDtype): column = column.dt.to_timestamp()
     if date_format is None and pd.api.types.is_numeric_dtype(column):
         raise ValueError(f'{name}: the dates are numbers, of which the first is {column.iloc[0]}; '
                          'give `date_format`, like "%Y%m%d%H"')
@@ -418,7 +420,7 @@ def series_borders(
     if len(given)!=3 or min(given)<=0:
         raise ValueError(f'sizes={given}: expected three positive numbers, for training, '
                          'validation and test')
-    if all(isinstance(o, int) for o in given): a,b,c = given
+    if all(isinstance(o, Integral) for o in given): a,b,c = map(int, given)
     else:
         if abs(sum(given)-1)>1e-6:
             raise ValueError(f'sizes={given}: shares must add up to 1, '

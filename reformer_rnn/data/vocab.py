@@ -17,7 +17,7 @@ from fastcore.basics import patch
 
 from ..core import check_choice,read_json,write_json
 from ..pretrained import Companion,companions
-from .documents import BPEVocab,ByteVocab,Document
+from .documents import BPEVocab,ByteVocab,Document,as_document
 from .text import ByteDL
 from .wiki import TEXT8_SYMBOLS,decode_text8,encode_text8
 
@@ -27,9 +27,10 @@ class LetterVocab:
     vocab_sz = len(TEXT8_SYMBOLS)
 
     def encode(self,
-        doc:Document, # A document that has no other characters
+        doc, # A document or a text that has no other characters
     )->np.ndarray: # Numbers from 0 to 26, (n,)
         "The tokens of a document"
+        doc = as_document(doc)
         other = next((c for c in doc.text if c not in TEXT8_SYMBOLS), None)
         if other is not None:
             raise ValueError(f'{doc.name} holds {other!r} as character {doc.text.index(other):,}: '
@@ -83,10 +84,10 @@ class WordVocab:
         return len(self.description['words'])
 
     def encode(self,
-        doc:Document, # Any text
+        doc, # A document or a text
     )->np.ndarray: # Numbers of words, (n,)
         "The tokens of a document"
-        words, = self.cut([doc.text])
+        words, = self.cut([as_document(doc).text])
         return np.array([self.numbers.get(o, 0) for o in words])
 
     def decode(self,
@@ -97,7 +98,7 @@ class WordVocab:
 
 # %% ../../nbs/40_data/12_vocab.ipynb #d8f79e1a
 def word_vocab(
-    dls, # fastai `TextDataLoaders` for classes
+    dls, # fastai `TextDataLoaders`, for classes or for a language model
 )->WordVocab:
     "Take the words of loaders and how they cut texts, or raise `ValueError` if it cannot be saved"
     from fastai.text.core import BaseTokenizer,SpacyTokenizer,Tokenizer
@@ -110,7 +111,8 @@ def word_vocab(
                          'SpacyTokenizer of fastai, its default, or BaseTokenizer')
     rules = [o.__name__ for o in tokenizer.rules]
     word_rules(rules)
-    return WordVocab(list(dls.vocab[0]), *cutter, rules)
+    words = dls.vocab if isinstance(dls.vocab[0], str) else dls.vocab[0] # loaders for texts alone
+    return WordVocab(list(words), *cutter, rules)
 
 # %% ../../nbs/40_data/12_vocab.ipynb #103d32e9
 vocab_kinds = dict(bytes=ByteVocab, letters=LetterVocab, tokenizer=BPEVocab,

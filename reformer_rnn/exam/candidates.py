@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['WINDOW', 'ORDERLESS', 'window', 'brt', 'declared_candidates', 'ForeignLayer', 'mamba2_mixer', 'qwen3_next_mixer',
            'PresentOnly', 'Oracle', 'Candidate', 'candidate', 'convolved', 'all_candidates', 'find_candidate',
-           'exam_layers', 'foreign', 'exam_model']
+           'exam_layers', 'foreign', 'check_looks_back', 'exam_model']
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #94ba9e1c
 from dataclasses import dataclass
@@ -16,11 +16,12 @@ from fastcore.basics import patch
 import torch
 from torch import Tensor,nn
 
-from ..core import check_int,count_parameters
+from ..core import check_int,count_parameters,evaluating
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
 from ..models.block_recurrent import FeedbackStack,feedback_layer
 from ..models.lm import LM
 from ..models.names import parse_attention
+from .card import importing_here
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #52726955
 class ForeignLayer(AttentionLayer):
@@ -211,10 +212,11 @@ def find_candidate(
     if not cls or ':' in cls:
         raise ValueError(f'there is no candidate {name!r}: choose one of {", ".join(known)}, or '
                          'give your own layer as module:Class')
-    try: found = getattr(import_module(module), cls)
+    try:
+        with importing_here(): found = getattr(import_module(module), cls)
     except (ImportError,AttributeError) as e:
         raise ValueError(f'{name} cannot be imported: {e}. Expected module:Class, with the '
-                         'module on PYTHONPATH') from e
+                         'module in the current folder or on PYTHONPATH') from e
     except Exception as e:
         raise ValueError(f'{name} cannot be imported, its module raises '
                          f'{type(e).__name__}: {e}') from e
@@ -256,6 +258,25 @@ def foreign(
     if isinstance(module, AttentionLayer): return module
     return ForeignLayer(module, d_model, found.carries)
 
+# %% ../../nbs/80_exam/01_candidates.ipynb #49e51c1b
+def check_looks_back(
+    name:str, # What to call the model
+    model:nn.Module, # Maps tokens (b, n) to logits (b, n, vocab_sz)
+    n:int, # Positions to try
+):
+    "Refuse a model whose outputs depend on later tokens, with `ValueError`"
+    ids = torch.zeros(1, n, dtype=torch.long)
+    other = ids.clone()
+    other[:,-1] = 1
+    with torch.random.fork_rng(devices=[]), evaluating(model):
+        torch.manual_seed(0)
+        a = model(ids)[:,:-1]
+        torch.manual_seed(0)
+        b = model(other)[:,:-1]
+    if torch.allclose(a, b, atol=1e-4, equal_nan=True): return
+    raise ValueError(f'{name} reads later positions, where the answers are: '
+                     f'reformer_rnn check {name} shows an example')
+
 # %% ../../nbs/80_exam/01_candidates.ipynb #49a612fc
 def exam_model(
     name:str, # Name of a candidate
@@ -279,4 +300,6 @@ def exam_model(
     target,one,two = (count_parameters(model(o, width)) for o,width in
                       ((find_candidate('softmax'),d_ff),(found,1),(found,2)))
     torch.set_rng_state(state) # what was tried draws nothing from the model's source
-    return model(found, max(1, 1+round((target-one)/(two-one))))
+    made = model(found, max(1, 1+round((target-one)/(two-one))))
+    if ':' in name: check_looks_back(name, made, min(max_len, 64))
+    return made

@@ -153,6 +153,10 @@ def export_onnx(
     missing = [o for o in ('onnx','onnxscript','onnxruntime') if find_spec(o) is None]
     if missing:
         raise ImportError(f'ONNX needs {", ".join(missing)}: pip install "reformer_rnn[onnx]"')
+    types = {p.dtype for p in model.parameters()}-{torch.float32}
+    if types:
+        raise ValueError(f'the model has parameters of type {types.pop()}: expected float32, which '
+                         '`model.float()` makes')
     data = as_onnx(export_model(model, tol, length))
     check_graph(model, onnx_session(data), tol, length)
     with in_place_of(Path(path)) as f: f.write(data)

@@ -171,7 +171,8 @@ def check_prompts(
         ids,mask = join_prompts(ids, next(model.parameters()).device)
     if not isinstance(ids, Tensor):
         raise ValueError(f'ids are a {type(ids).__name__}: expected a tensor of tokens (batch, '
-                         'positions), or a list of prompts')
+                         'positions), or a list of prompts; only `generate` takes a text, and '
+                         '`model_ids(model, text)` has its tokens')
     if ids.ndim!=2 or ids.shape[1]==0 or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
                          'integers (batch, positions), with at least one position to continue from')

@@ -161,6 +161,7 @@ def remove_model(
     folder:Path, # Folder from `keep_model`, which may be missing
 ):
     "Remove a model with its card, and leave what others have put beside it"
+    if not folder.is_dir(): return
     (folder/CARD).unlink(missing_ok=True)
     remove_folder(folder)
 

@@ -50,6 +50,9 @@ def check_out(
     "Refuse to overwrite a file that is read, or one output with the other"
     if not Path(cfg.out).name:
         raise ValueError(f'out={cfg.out!r}: expected the name of a file, such as forecast.csv')
+    if Path(cfg.out).suffix in ('.gz','.zip','.xlsx','.parquet'):
+        raise ValueError(f'out={cfg.out!r}: the table is written as CSV; '
+                         'expected a name such as forecast.csv')
     picture = Path(cfg.out).with_suffix('.png')
     for path in (cfg.out,picture):
         for name in ('run','file','future'):

@@ -76,11 +76,11 @@ def full_name(
     ends = [key for key in names if key.endswith('.'+name)]
     for room in ('config.','epochs.',''):
         if found := [path for path in ends if path.startswith(room)]: break
+    members = sorted(key for key in names if key.startswith(name+'.'))
+    if members and not (ends and found[0].startswith(('config.','epochs.'))):
+        raise ValueError(f'{name!r} is a group: choose one of {", ".join(members)}')
     if not ends:
         raise ValueError(f'{name!r} is not known; choose one of: {", ".join(sorted(names))}')
-    members = sorted(key for key in names if key.startswith(name+'.'))
-    if members and not found[0].startswith(('config.','epochs.')):
-        raise ValueError(f'{name!r} is a group: choose one of {", ".join(members)}')
     if len(found)>1: raise ValueError(f'{name!r} may mean {", ".join(found)}: write the whole name')
     return found[0]
 
@@ -106,9 +106,9 @@ def record_files(
     "All JSON files of a folder and those below it, except for those of checkpoints and models"
     folder = Path(folder)
     if folder.is_file(): raise ValueError(f'{folder} is a file: expected a folder of records')
-    def beside(path): # the files of a checkpoint or a model are no records
+    def beside(path): # files of a checkpoint or a model, and what Jupyter hides, are no records
         parts = path.relative_to(folder).parts
-        return any(part.endswith(('.checkpoints','.model')) for part in parts)
+        return any(part.endswith(('.checkpoints','.model')) or part[0]=='.' for part in parts)
     return [path for path in sorted(folder.rglob('*.json'), key=in_order) if not beside(path)]
 
 # %% ../../nbs/60_runs/05_read.ipynb #f94a1b49
@@ -194,7 +194,8 @@ def models(self:Runs)->list:
 
 # %% ../../nbs/60_runs/05_read.ipynb #44de4b3e
 def as_text(value)->str:
-    "A value as text, the same for equal numbers, however they are written"
+    "A value as text, the same for equal numbers, however they are written; lists as in `flat`"
+    if isinstance(value, (list,tuple)): return ' '.join(map(str, value))
     if isinstance(value, bool) or not isinstance(value, (int,float)): return str(value)
     return f'{float(value):.12g}'
 

@@ -54,7 +54,9 @@ def history(
     learn, # fastai `Learner` after a fit
 )->pd.DataFrame: # One row per epoch, one column per metric
     "Tabulate the epochs of the last fit"
-    names = [name for name in learn.recorder.metric_names if name not in ('epoch','time')]
+    names = vars(learn.recorder).get('metric_names')
+    if names is None: raise ValueError('the learner has not been trained: call fit first')
+    names = [name for name in names if name not in ('epoch','time')]
     return pd.DataFrame([list(row) for row in learn.recorder.values],
                         columns=names).rename_axis('epoch')
 

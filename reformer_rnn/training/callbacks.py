@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['NEAR', 'TemporaryChange', 'changing_callbacks', 'fit_and_undo', 'PartOfEpoch', 'CarryState', 'check_room',
-           'ResetRows', 'OutsideFinder', 'PerFit', 'Throughput', 'StopOnNonFinite', 'SwitchAttention', 'ChunkedLoss',
-           'KeepBest', 'PeakMemory', 'recurrence', 'GateRecord']
+           'check_restart', 'ResetRows', 'OutsideFinder', 'PerFit', 'Throughput', 'StopOnNonFinite', 'SwitchAttention',
+           'ChunkedLoss', 'KeepBest', 'PeakMemory', 'recurrence', 'GateRecord']
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #e1065908
 import math,time
@@ -105,6 +105,15 @@ def check_room(
                      f'sinusoidal positions or none, or with max_len={length}')
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #19940902
+def check_restart(
+    model, # Model that is to carry its state until a document begins
+):
+    "Refuse a model that cannot forget single rows, with `ValueError`"
+    if hasattr(model, 'restart'): return
+    raise ValueError(f'ResetRows: a {type(model).__name__} has no `restart` and cannot forget one '
+                     'row of a batch alone: use a `BlockRecurrentLM`; or make the loader with '
+                     'resets=False, leave out ResetRows, and carry no state')
+
 class ResetRows(TemporaryChange):
     """Let the model carry its state from batch to batch, in each row until a new document begins,
     in training and validation separately"""
@@ -122,10 +131,7 @@ class ResetRows(TemporaryChange):
     def before_fit(self):
         "Set `carry_state`"
         super().before_fit()
-        if not hasattr(self.model, 'restart'):
-            raise ValueError(f'ResetRows: a {type(self.model).__name__} has no `restart` and '
-                             'cannot forget one row of a batch alone: use a `BlockRecurrentLM`, '
-                             'or a model that carries no state')
+        check_restart(self.model)
         self.stack.callback(self.model.reset)
         self.stack.enter_context(_changed(self.model, carry_state=True))
         self.stack.callback(self._go_back)

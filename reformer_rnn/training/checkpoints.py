@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['fastai_attributes', 'random_states', 'restore_random_states', 'loader_states', 'set_loader_states', 'starting_at',
-           'checkpointed_attributes', 'data_fingerprint', 'update_facts', 'run_facts', 'differences', 'Stopped',
-           'Checkpoint', 'OtherRun']
+           'checkpointed_attributes', 'data_fingerprint', 'update_facts', 'model_facts', 'run_facts', 'differences',
+           'Stopped', 'Checkpoint', 'OtherRun']
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #eea2dfdd
 import hashlib,json,os,random,signal,sys,threading,time,warnings
@@ -21,6 +21,7 @@ from fastai.callback.core import CancelEpochException
 from fastai.callback.fp16 import MixedPrecision
 from fastai.callback.progress import CSVLogger
 from fastai.callback.schedule import ParamScheduler
+from fastai.callback.training import GradientAccumulation
 from fastai.learner import Learner
 from fastai.optimizer import Lookahead,OptimWrapper,Optimizer
 from fastai.torch_core import num_distrib
@@ -28,6 +29,7 @@ from fastcore.basics import patch
 from fastcore.foundation import L
 
 from ..core import check_int,check_writable,state_to
+from ..pretrained import specification
 from .callbacks import TemporaryChange
 from .processes import from_first,gather_all,process_rank,several_processes
 from .snapshots import (
@@ -60,12 +62,18 @@ def restore_random_states(
 # %% ../../nbs/50_training/08_checkpoints.ipynb #c57c2c7e
 def _goes_on(dl): return getattr(dl, 'epochs_go_on', False)
 
+def _order(dl):
+    "The order of texts in fastai's loader for language models, which each epoch shuffles further"
+    return getattr(vars(dl).get('items'), 'idxs', None)
+
 def loader_states(dls)->list: # One dict per loader
-    """What the order of each loader depends on: its generator and the epochs it has counted, or its
-    own `state_dict`"""
+    """What the order of each loader depends on: its generator, the epochs it has counted, and the
+    order so far; or its own `state_dict`"""
     def state(dl):
         if _goes_on(dl): return dl.state_dict()
-        return dict(rng=dl.rng.getstate(), epoch=getattr(dl, 'epoch', None))
+        order = _order(dl)
+        return dict(rng=dl.rng.getstate(), epoch=getattr(dl, 'epoch', None),
+                    order=None if order is None else list(order))
     return [state(dl) for dl in dls]
 
 def set_loader_states(dls, states):
@@ -74,6 +82,9 @@ def set_loader_states(dls, states):
         if _goes_on(dl): dl.load_state_dict(state); continue
         dl.rng.setstate(state['rng'])
         if state['epoch'] is not None: dl.epoch = state['epoch']
+        if state.get('order') is not None:
+            _order(dl)[:] = state['order']
+            dl.make_chunks()
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #bc29f7be
 @contextmanager
@@ -241,11 +252,14 @@ def _kind(opt):
 def update_facts(
     learn, # Ready to train
 )->dict: # Name -> what can be written as JSON
-    "What determines the updates: optimiser, hyper-parameters, schedules and frozen parameters"
+    "What determines the updates: optimiser, loss, schedules, frozen parameters and the like"
     scheds = {name: f for cb in learn.cbs if isinstance(cb, ParamScheduler)
               for name,f in cb.scheds.items()}
     fixed = [name for name in learn.opt.hypers[0] if name not in {'mom', *scheds}]
     return {'optimizer': _kind(learn.opt),
+            'loss': getattr(learn.loss_func, '__name__', type(learn.loss_func).__name__),
+            'accumulated': [cb.n_acc for cb in learn.cbs if isinstance(cb, GradientAccumulation)],
+            'precision': [cb.amp_mode.value for cb in learn.cbs if isinstance(cb, MixedPrecision)],
             'hypers': {name: [group[name] for group in learn.opt.hypers] for name in fixed},
             'schedules': {name: [np.asarray(f(i/4)).tolist() for i in range(5)]
                           for name,f in scheds.items()},
@@ -256,6 +270,18 @@ def update_facts(
 # Attributes of a loader that decide about its batches
 _settings = 'bs','seq_len','length','vocab_sz','seed','shuffle','varied','drop_last'
 
+def model_facts(
+    model, # Any model
+)->dict: # Name -> what can be written as JSON
+    "Class and settings of every module, and the arguments of a model of this library"
+    facts = {'model': type(model).__name__}
+    with suppress(ValueError,AttributeError):
+        facts['arguments'] = specification(model)['arguments']
+    return facts | {
+        'parameters': {name: list(p.shape) for name,p in model.named_parameters()},
+        'modules': {name: f'{type(o).__name__}({o.extra_repr()})'
+                    for name,o in model.named_modules()}}
+
 def run_facts(
     learn, # Ready to train
     config:dict, # Settings that must be the same
@@ -263,10 +289,9 @@ def run_facts(
     "Everything that must be the same for a run to be resumed"
     train = learn.dls.train
     facts = {'epochs': learn.n_epoch, 'batches of an epoch': len(train),
-             'processes': max(1, num_distrib()), 'model': type(learn.model).__name__,
-             'parameters': {name: list(p.shape) for name,p in learn.model.named_parameters()},
-             'training data': data_fingerprint(train),
+             'processes': max(1, num_distrib()), 'training data': data_fingerprint(train),
              'validation data': data_fingerprint(learn.dls.valid)}
+    facts |= model_facts(learn.model)
     facts |= {f'loader: {o}': getattr(train, o)
               for o in _settings if isinstance(getattr(train, o, None), (int,float,str,bool))}
     facts |= update_facts(learn)
@@ -363,7 +388,8 @@ def _check(self:Checkpoint):
     "Refuse what could not be resumed exactly"
     if self.over:
         raise ValueError(f'the fit that {self.folder} belongs to is over: a Checkpoint saves one '
-                         'fit; give the next one a Checkpoint with another folder')
+                         'fit; give the next one a Checkpoint with another folder, and in place of '
+                         'fine_tune call freeze, fit_one_cycle, unfreeze and fit_one_cycle')
     _check_optimizer(self.learn.opt)
     workers = self.learn.dls.train.fake_l.num_workers
     if workers:
@@ -435,12 +461,15 @@ def _check_tree(tree, path):
     return tree
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #b2330c26
+_not_in_older = ('optimizer','hypers','schedules','not trained','loss','accumulated','precision',
+                 'modules','arguments')
+
 class OtherRun(ValueError):
     "Raised where stored work belongs to another run"
 
 def _check_facts(saved, facts, path):
     "Refuse the checkpoint of another run; older ones say nothing of updates"
-    unsaid = {k: facts[k] for k in ('optimizer','hypers','schedules','not trained')}
+    unsaid = {k: v for k,v in facts.items() if k in _not_in_older}
     other = differences(unsaid | saved, facts)
     if other:
         raise OtherRun(f'{path} belongs to another run: {"; ".join(other)}. Use the '

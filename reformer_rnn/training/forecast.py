@@ -7,6 +7,7 @@ __all__ = ['Coverage', 'frame_windows', 'house_forecaster', 'window_forecasts', 
            'Band', 'forecast_learner', 'compare_forecasts']
 
 # %% ../../nbs/50_training/13_forecast.ipynb #f25b7881
+import warnings
 from collections import namedtuple
 from functools import partial
 
@@ -47,7 +48,8 @@ def frame_windows(
     check_frame(df, 'the table')
     check_int('horizon', horizon)
     if not 0<level<1: raise ValueError(f'level={level}: expected a share between 0 and 1')
-    known,columns = ([names] if isinstance(names, str) else names for names in (known,columns))
+    known = [known] if isinstance(known, str) else list(known)
+    if columns is not None: columns = [columns] if isinstance(columns, str) else list(columns)
     if columns is None: columns = [o for o in df.columns if o!=dates and o not in known]
     both = [col for col in columns if col in known]
     if both: raise ValueError(f'{both[0]!r} is in `columns` and in `known`: it is one or the other')
@@ -110,7 +112,12 @@ def error_band(
     model, # Model with an outlook, which receives the band
     windows:Windows, # Windows that were not used for training
 ):
-    "Set the band of a model from its errors"
+    "Set the band of a model from its errors, with a warning if there are too few of them"
+    enough = round(2/(1-model.outlook.level)) # one of them outside, on each side
+    if len(windows)<enough:
+        warnings.warn(f'the band comes from {len(windows)} windows of validation, and '
+                      f'{model.outlook.level:.0%} need at least {enough}: it is too narrow; give '
+                      'the validation part more rows, with `sizes`')
     forecast,truth = window_forecasts(model, windows)
     ends = (1-model.outlook.level)/2
     errors = (truth-forecast).double()
