@@ -244,21 +244,27 @@ def forecast_rows(
     return found
 
 # %% ../../nbs/40_data/13_outlook.ipynb #3bad42c9
+def _drawn(found, columns):
+    "The columns to draw, as a forecast calls them, or `ValueError`"
+    ends = [f'{column}_{end}' for column in found.columns for end in ENDS]
+    own = [o for o in found.columns[1:] if o not in ends]
+    if columns is None: return own[:6]
+    columns = [str(columns)] if isinstance(columns, (str,int)) else list(map(str, columns))
+    for column in columns: check_choice('column', column, own)
+    return columns
+
+# %% ../../nbs/40_data/13_outlook.ipynb #9420a982
 def draw_forecast(
     frame:pd.DataFrame, # The table
     found:pd.DataFrame, # From `forecast_rows`
     truth:pd.DataFrame=None, # What really came, if known
-    columns:list=None, # Which columns; None for the first six
+    columns:list=None, # Which columns, or the name of one; None for the first six
     rows:int=None, # Past rows to draw; None for three times as many as were forecast
 )->plt.Figure:
     "Draw past rows, forecast and band; raise `ValueError` for dates that cannot be read"
     dates = found.columns[0]
     def when(rows, name): return read_dates(rows[dates], found.attrs.get('date_format'), name)
-    ends = tuple(f'{col}_{end}' for col in found.columns for end in ENDS)
-    own = [o for o in found.columns[1:] if o not in ends]
-    if isinstance(columns, str): columns = [columns]
-    columns = list(map(str, columns or own[:6])) # as in `found`
-    for column in columns: check_choice('column', column, own)
+    columns = _drawn(found, columns)
     names = {o: str(o) for o in frame.columns if o!=dates}
     frame,truth = (o if o is None else o.rename(columns=names) for o in (frame,truth))
     past = frame[-(rows or 3*len(found)):]

@@ -257,7 +257,7 @@ def convert_model(
     **options, # Options of that attention
 )->nn.Module: # `model`
     """Exchange the attention layers of `model` for good, keeping their parameters; `ValueError`,
-    and no change, if one does not fit"""
+    and no change, if one does not fit. New parameters need a new optimiser"""
     for parent,key,_,new in _converted(model, name, only, grow=True, **options):
         setattr(parent, key, new)
     return model

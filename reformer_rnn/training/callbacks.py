@@ -114,6 +114,7 @@ def check_restart(
                      'row of a batch alone: use a `BlockRecurrentLM`; or make the loader with '
                      'resets=False, leave out ResetRows, and carry no state')
 
+# %% ../../nbs/50_training/02_callbacks.ipynb #fbb5c95b
 class ResetRows(TemporaryChange):
     """Let the model carry its state from batch to batch, in each row until a new document begins,
     in training and validation separately"""

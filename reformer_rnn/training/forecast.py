@@ -30,6 +30,9 @@ from ..models.informer import Informer
 from .callbacks import KeepBest,PerFit,StopOnNonFinite
 
 # %% ../../nbs/50_training/13_forecast.ipynb #16696f36
+def _names(given): return [given] if isinstance(given, str) else list(given)
+
+# %% ../../nbs/50_training/13_forecast.ipynb #b3351398
 def frame_windows(
     df:pd.DataFrame, # A table with dates, the newest row last
     horizon:int, # Rows to forecast
@@ -48,9 +51,9 @@ def frame_windows(
     check_frame(df, 'the table')
     check_int('horizon', horizon)
     if not 0<level<1: raise ValueError(f'level={level}: expected a share between 0 and 1')
-    known = [known] if isinstance(known, str) else list(known)
-    if columns is not None: columns = [columns] if isinstance(columns, str) else list(columns)
+    known = _names(known)
     if columns is None: columns = [o for o in df.columns if o!=dates and o not in known]
+    else: columns = _names(columns)
     both = [col for col in columns if col in known]
     if both: raise ValueError(f'{both[0]!r} is in `columns` and in `known`: it is one or the other')
     if not len(columns):
@@ -108,6 +111,7 @@ def window_forecasts(
             truth.append(y.cpu())
     return torch.cat(found),torch.cat(truth)
 
+# %% ../../nbs/50_training/13_forecast.ipynb #90d41b87
 def error_band(
     model, # Model with an outlook, which receives the band
     windows:Windows, # Windows that were not used for training
