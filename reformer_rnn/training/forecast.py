@@ -32,6 +32,16 @@ from .callbacks import KeepBest,PerFit,StopOnNonFinite
 # %% ../../nbs/50_training/13_forecast.ipynb #16696f36
 def _names(given): return [given] if isinstance(given, str) else list(given)
 
+def _to_forecast(df, columns, known, dates):
+    "The columns to forecast, or `ValueError`"
+    if columns is None: columns = [o for o in df.columns if o!=dates and o not in known]
+    columns = _names(columns)
+    both = [column for column in columns if column in known]
+    if both: raise ValueError(f'{both[0]!r} is in `columns` and in `known`: it is one or the other')
+    if columns: return columns
+    raise ValueError(f'known={known}: no column is left to forecast; leave one out that is not '
+                     'known in advance')
+
 # %% ../../nbs/50_training/13_forecast.ipynb #b3351398
 def frame_windows(
     df:pd.DataFrame, # A table with dates, the newest row last
@@ -52,13 +62,7 @@ def frame_windows(
     check_int('horizon', horizon)
     if not 0<level<1: raise ValueError(f'level={level}: expected a share between 0 and 1')
     known = _names(known)
-    if columns is None: columns = [o for o in df.columns if o!=dates and o not in known]
-    else: columns = _names(columns)
-    both = [col for col in columns if col in known]
-    if both: raise ValueError(f'{both[0]!r} is in `columns` and in `known`: it is one or the other')
-    if not len(columns):
-        raise ValueError(f'known={list(known)}: no column is left to forecast; '
-                         'leave one out that is not known in advance')
+    columns = _to_forecast(df, columns, known, dates)
     series = frame_series(df, [*columns,*known], dates, date_format, 'the table')
     n = len(columns)
     borders = series_borders(series, sizes)
