@@ -156,7 +156,7 @@ def test_finished_pages(tmp_path):
     assert style.read_text().count('--colour: red') == 1 and style.read_text().startswith('p { color: red; }')
 
 def test_pictures_have_short_names(tmp_path):
-    "Sixteen digits of a checksum tell pictures apart; what a page says of checksums stays whole."
+    "Twelve digits of a checksum tell pictures apart; what a page says of checksums stays whole."
     sys.path.insert(0, str(ROOT/'tools'))
     from sitebuild import html
     name = '0123456789abcdef'*4
@@ -164,8 +164,8 @@ def test_pictures_have_short_names(tmp_path):
     (tmp_path/'_images'/f'{name}.png').touch()
     (tmp_path/'a.html').write_text(f'<img src="_images/{name}.png"> has the checksum {name}')
     html.finish(tmp_path)
-    assert (tmp_path/'_images'/f'{name[:16]}.png').exists()
-    assert (tmp_path/'a.html').read_text() == f'<img src="_images/{name[:16]}.png"> has the checksum {name}'
+    assert (tmp_path/'_images'/f'{name[:12]}.png').exists()
+    assert (tmp_path/'a.html').read_text() == f'<img src="_images/{name[:12]}.png"> has the checksum {name}'
 
 def test_formulas():
     "What the converter of formulas would set as single letters, or with a gap."

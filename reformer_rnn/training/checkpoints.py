@@ -175,8 +175,8 @@ def _callback_states(learn):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #5fe08928
 def _scaler_state(learn):
     "How much half precision scales the loss; None without `to_fp16`"
-    scaler = getattr(learn, 'scaler', None)
-    return scaler and scaler.state_dict()
+    scaler = vars(learn).get('scaler') # a table has one, too
+    return scaler.state_dict() if isinstance(scaler, torch.amp.GradScaler) else None
 
 def _logs(learn):
     "What each `CSVLogger` has written, by its name"

@@ -19,7 +19,7 @@ COLOURS = re.compile(r'<style>\s*body \{(.*?)</style>\s*', re.S)  # of the theme
 PRINTED = re.compile(r'(<div class="output (?:stream|text_plain)[^"]*)("[^>]*>\s*<div class="highlight"><pre>)'
                      r'(.*?</pre>)', re.S)
 COLUMNS = re.compile(r'^.*\S {2,}\S', re.M)
-LONG_NAME = re.compile(r'((?:_images/|_static/mystnb\.)[0-9a-f]{16})[0-9a-f]{48}')  # all digits of a checksum
+LONG_NAME = re.compile(r'((?:_images/|_static/mystnb\.)[0-9a-f]{12})[0-9a-f]{52}')  # all digits of a checksum
 
 def finish(site, rows=()):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims

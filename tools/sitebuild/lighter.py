@@ -14,6 +14,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'(<link rel="stylesheet") type="text/css"', r'\1'),
     (r'<meta name="viewport" content="width=device-width, initial-scale=1" />', ''),  # the theme says so itself
     (r'<!-- Generated with [^>]*-->', ''),
+    (r'<script>\s+(document\.body\.dataset\.theme[^<]*?);\s+</script>', r'<script>\1</script>'),
     (r'class="reference internal"', 'class=reference'),
     (r'(<math[^>]*) display="inline"', r'\1'),  # as formulas are by themselves
     (r'<tr class="row-(?:odd|even)">', '<tr>'),
@@ -45,7 +46,8 @@ SYMBOLS = f'<svg style="display:none">{"".join(icon(name, *parts) for name, part
 
 COLOURED = re.compile(r'<span class=(\w+)>([^<]*)</span>')  # a mark in code; an <i> does the same with six letters less
 # Kinds of marks that the site draws alike: they get one name, and neighbours become one mark.
-ALIKE = {'sa': 's', 's1': 's', 's2': 's', 'si': 's', 'se': 's', 'sd': 's', 'c1': 'c', 'kn': 'k', 'mi': 'm', 'mf': 'm'}
+ALIKE = {'sa': 's', 's1': 's', 's2': 's', 'si': 's', 'se': 's', 'sd': 's', 'c1': 'c', 'kn': 'k', 'ow': 'k',
+         'mi': 'm', 'mf': 'm'}
 NEIGHBOURS = re.compile(r'<i class=(\w+)>([^<]*)</i>(\s*)<i class=\1>')
 AS_IT_IS = re.compile(r'(<(pre|script|textarea)\b.*?</\2>)', re.S)  # where spaces count
 
