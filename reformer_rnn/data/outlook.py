@@ -9,6 +9,7 @@ __all__ = ['ENDS', 'Outlook', 'step_name', 'named_step', 'windows_outlook', 'che
 
 # %% ../../nbs/40_data/13_outlook.ipynb #acd238ba
 from dataclasses import asdict,dataclass,fields
+from numbers import Integral
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -87,7 +88,7 @@ def check_ends(
 ):
     "Refuse columns that have the name of another column, or of its band, and unusual names"
     for column in columns:
-        if isinstance(column, (str,int)): continue
+        if isinstance(column, (str,Integral)): continue
         raise ValueError(f'column {column!r} has a {type(column).__name__} for a name: expected a '
                          'text or a whole number (`df.rename(columns=...)`)')
     if len({*map(str, columns)})<len(columns):
@@ -249,7 +250,8 @@ def _drawn(found, columns):
     ends = [f'{column}_{end}' for column in found.columns for end in ENDS]
     own = [o for o in found.columns[1:] if o not in ends]
     if columns is None: return own[:6]
-    columns = [str(columns)] if isinstance(columns, (str,int)) else list(map(str, columns))
+    columns = [columns] if isinstance(columns, (str,Integral)) else columns
+    columns = list(map(str, columns))
     for column in columns: check_choice('column', column, own)
     return columns
 

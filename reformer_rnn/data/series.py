@@ -84,12 +84,22 @@ def _uneven(dates, step):
     months = getattr(step, 'months', getattr(step, 'n', 1))
     name = step if isinstance(step, pd.Timedelta) else f'{months} month{"s"*(months>1)}'
     what = f'is not {name} later, the usual step: rows are missing, or stand too close'
+    if dates.tz is not None and _even(dates.tz_localize(None)):
+        return f'{what}. They are even without their time zone: `dt.tz_localize(None)` removes it'
     lacking = missing_dates(dates, step)
     if not len(lacking) or len(_between(dates, step)): return what
     named = ', '.join(map(str, lacking[:3])) + (', ...' if len(lacking)>3 else '')
-    return (f'{what}. Missing rows: {len(lacking)} ({named}). `fill_rows` puts them in, with '
-            'values between their neighbours')
+    way = '`fill_rows` puts them in, with values between their neighbours'
+    if (dates.dayofweek<5).all() and (lacking.dayofweek>4).all():
+        way = 'They are weekends, which `fill_rows` would make up; `resample` to weeks needs none'
+    return f'{what}. Missing rows: {len(lacking)} ({named}). {way}'
 
+def _even(dates):
+    "Is the time between two rows always the same?"
+    steps = dates[1:]-dates[:-1]
+    return (steps==steps[0]).all()
+
+# %% ../../nbs/40_data/05_series.ipynb #4016470e
 def _expected(dates, step):
     "The dates of a table in which no row is missing"
     return pd.date_range(dates.min(), dates.max(), freq=step)

@@ -67,6 +67,14 @@ class SequenceClassifier(Pretrained):
         "Number of different tokens"
         return self.backbone.vocab_sz
 
+    @property
+    def vocab(self):
+        "The vocabulary of the language model, which is that of the classifier"
+        return getattr(self.backbone, 'vocab', None)
+
+    @vocab.setter
+    def vocab(self, vocab): self.backbone.vocab = vocab
+
 # %% ../../nbs/30_models/16_classifier.ipynb #86e408b0
 @patch
 def forward(self:SequenceClassifier,

@@ -249,6 +249,9 @@ def run_one(
     "Train one model and store the record, or keep the one that is there"
     path = run_path(cfg, attention, seed)
     print(f'\n{attention}, seed {seed}', flush=True)
+    if path.is_dir():
+        raise ValueError(f'{path} is a folder, where a record is to be written: move it, or '
+                         'choose another folder for results')
     from_first(lambda: kept_run(cfg, path)) # other settings are refused before work
     with only_here(cfg, attention, seed):
         try: record = train(cfg, attention, seed)

@@ -9,7 +9,6 @@ __all__ = ['Coverage', 'frame_windows', 'house_forecaster', 'window_forecasts', 
 # %% ../../nbs/50_training/13_forecast.ipynb #f25b7881
 import warnings
 from collections import namedtuple
-from functools import partial
 
 import pandas as pd
 import torch
@@ -190,6 +189,11 @@ class Band(PerFit):
         self.model.outlook.coverage = band_coverage(self.model, self.dls[2].dataset).share
 
 # %% ../../nbs/50_training/13_forecast.ipynb #6177b067
+def _forecaster(model, windows, seeds):
+    "The model that was given, or is made"
+    if model is None: return house_forecaster(windows, seeds)
+    return model if isinstance(model, nn.Module) else model(windows)
+
 def forecast_learner(
     df:pd.DataFrame, # A table with dates, the newest row last
     horizon:int, # Rows to forecast
@@ -198,7 +202,9 @@ def forecast_learner(
     dates:str='date', # Column of the dates
     seeds:int=3, # Members of the ensemble
     level:float=.8, # Share of true values that the band should contain
-    model=None, # Function that makes a model from the training windows; None for `house_forecaster`
+    # A model to train further, or a function that makes one from the training windows; None for
+    # `house_forecaster`
+    model=None,
     bs:int=128, # Windows per batch
     lr:float=1e-3, # Learning rate
     device=None, # Where it is trained; None for fastai's default
@@ -206,8 +212,7 @@ def forecast_learner(
 )->Learner:
     "Make a learner that can `forecast`, or raise `ValueError` for a table that cannot be used"
     parts,about = frame_windows(df, horizon, columns, known, dates, level=level, **options)
-    make = partial(house_forecaster, seeds=seeds) if model is None else model
-    forecaster = make(parts.train)
+    forecaster = _forecaster(model, parts.train, seeds)
     forecaster.scaler = parts.train.scaler
     forecaster.outlook = about
     dls = forecast_dls(parts, bs, device=device)
