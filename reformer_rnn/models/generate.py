@@ -30,7 +30,7 @@ def check_sampling(
     top_k:int, # Draw among so many tokens; None for all
     vocab_sz:int, # Number of tokens
     top_p:float=None, # Draw among the most probable tokens that have this share together
-    repetition_penalty:float=1., # Divides the logits of tokens that the text has already
+    repetition_penalty:float=1., # Above 1, tokens of the text so far become less probable
 ):
     "Raise `ValueError` for invalid sampling options"
     def number(o): return isinstance(o, Real) and not isinstance(o, bool)

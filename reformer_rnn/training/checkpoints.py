@@ -175,7 +175,7 @@ def _callback_states(learn):
 # %% ../../nbs/50_training/08_checkpoints.ipynb #5fe08928
 def _scaler_state(learn):
     "How much half precision scales the loss; None without `to_fp16`"
-    scaler = vars(learn).get('scaler') # a table has one, too
+    scaler = vars(learn).get('scaler') # not that of a model's columns, which has the same name
     return scaler.state_dict() if isinstance(scaler, torch.amp.GradScaler) else None
 
 def _logs(learn):
