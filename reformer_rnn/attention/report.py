@@ -232,7 +232,8 @@ def find_builder(
     if not isinstance(layer, str): return layer
     place,_,name = layer.partition(':')
     if not name:
-        raise Failed(f'{layer!r} names no class: write it as package.module:Name')
+        raise Failed(f'{layer!r} names no class: write it as package.module:Name, such as '
+                     'reformer_rnn.attention.linear:LinearAttention')
     try: module = import_module(place)
     except (Exception,SystemExit) as e:
         raise Failed(f'{place} cannot be imported: {in_words(e)}') from e

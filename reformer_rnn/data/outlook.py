@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['ENDS', 'Outlook', 'step_name', 'named_step', 'windows_outlook', 'check_ends', 'check_frame', 'check_table',
-           'read_table', 'future_dates', 'read_future', 'forecast_inputs', 'forecast_rows', 'draw_forecast',
-           'write_outlook', 'read_outlook']
+           'check_step', 'read_table', 'future_dates', 'read_future', 'forecast_inputs', 'forecast_rows',
+           'draw_forecast', 'write_outlook', 'read_outlook']
 
 # %% ../../nbs/40_data/13_outlook.ipynb #acd238ba
 from dataclasses import asdict,dataclass,fields
@@ -30,7 +30,7 @@ class Outlook:
     horizon:int # Rows to forecast
     seq_len:int # Rows to read
     label_len:int # How many of these rows start the decoder
-    step:str # Time between rows, as `step_name` writes it: '15min', 'h', 'D', 'MS'
+    step:str # Time between rows, as `step_name` writes it: '15min', 'h', 'D', 'B', 'MS'
     freq:str # Which time features, a key of `units`
     dates:str='date' # Column of the dates
     date_format:str=None # How they are written; None to recognise it
@@ -59,10 +59,11 @@ def step_name(
 
 def named_step(
     name:str, # From `step_name`
-): # What `pd.date_range` understands
+): # An offset of pandas
     "Read the time between two rows from its name"
     number,_,months = name.partition(' ')
-    return pd.DateOffset(months=int(number)) if months else name
+    if months: return pd.DateOffset(months=int(number))
+    return pd.tseries.frequencies.to_offset(name)
 
 # %% ../../nbs/40_data/13_outlook.ipynb #6b23e65c
 def windows_outlook(
@@ -127,6 +128,20 @@ def check_table(
                          f'it has {", ".join(map(str, frame.columns))}. '
                          'Rename the columns (`df.rename(columns=...)`), or train on this table')
 
+# %% ../../nbs/40_data/13_outlook.ipynb #1f0926d4
+def check_step(
+    outlook:Outlook, # Outlook of a model
+    dates:pd.DatetimeIndex, # Dates of a table, (n,)
+    name:str, # Name for error messages
+):
+    "Refuse dates that do not follow each other as those of the training did"
+    if (dates[1:]==dates[:-1]+named_step(outlook.step)).all(): return
+    step = step_name(series_step(dates, name))
+    code = f'df.resample({outlook.step!r}, on={outlook.dates!r}).mean()'
+    way = 'resample it' + ('' if ' ' in outlook.step else f' (`{code}`)')
+    raise ValueError(f'{name} has a row every {step!r}, and the model was trained with rows '
+                     f'every {outlook.step!r}: {way}, or train on this table')
+
 # %% ../../nbs/40_data/13_outlook.ipynb #f9758b62
 def read_table(
     outlook:Outlook, # Outlook of a model
@@ -137,13 +152,8 @@ def read_table(
     "Read the rows of a table, or raise `ValueError`"
     columns = [*scaler.columns,*(outlook.known or ())]
     check_table(outlook, frame, columns, name)
-    series = frame_series(frame, columns, outlook.dates, outlook.date_format, name)
-    step = step_name(series_step(series.dates, name))
-    if step!=outlook.step:
-        code = f'df.resample({outlook.step!r}, on={outlook.dates!r}).mean()'
-        way = 'resample it' + ('' if ' ' in outlook.step else f' (`{code}`)')
-        raise ValueError(f'{name} has a row every {step!r}, and the model was trained with rows '
-                         f'every {outlook.step!r}: {way}, or train on this table')
+    series = frame_series(frame, columns, outlook.dates, outlook.date_format, name, even=False)
+    check_step(outlook, series.dates, name)
     if len(series.dates)<outlook.seq_len:
         raise ValueError(f'{name} has {len(series.dates)} rows, and the model reads '
                          f'{outlook.seq_len}: give at least that many, the newest last')

@@ -33,7 +33,7 @@ TimeSeries = namedtuple('TimeSeries', 'name dates columns values')
 def series_step(
     dates:pd.DatetimeIndex, # One date per row, (n,)
     name:str='the series', # For the message
-): # Time between two rows: a `Timedelta`, or an offset of pandas for months, quarters and years
+): # Time between two rows: a `Timedelta`, or an offset of pandas for working days, months and more
     """Return the step of evenly spaced dates, or raise a `ValueError` that names the first row
     that breaks it"""
     if len(dates)<2:
@@ -54,12 +54,20 @@ def series_step(
 # %% ../../nbs/40_data/05_series.ipynb #4fe71dca
 def usual_step(
     dates:pd.DatetimeIndex, # Dates of the existing rows, at least two
-): # A `Timedelta`, or an offset of pandas for months, quarters and years
+): # A `Timedelta`, or an offset of pandas for working days, months, quarters and years
     "The most frequent time between two rows"
     steps = dates[1:]-dates[:-1]
     rare = len(dates)>2 and steps.min()>=pd.Timedelta(days=28)
     months = _months(dates) if rare else None
-    return pd.Series(steps).mode()[0] if months is None else months
+    if months is not None: return months
+    step = pd.Series(steps).mode()[0]
+    return _WORKING_DAY if step==pd.Timedelta(days=1) and _spares_weekends(dates) else step
+
+_WORKING_DAY = pd.offsets.BusinessDay()
+
+def _spares_weekends(dates):
+    "Has rows in several weeks, and none on a Saturday or Sunday?"
+    return dates.day_of_week.max()<5 and dates.isocalendar().week.nunique()>1
 
 def _months(dates):
     "The offset of rows that stand for months, quarters or years; None for others"
@@ -81,18 +89,24 @@ def _months_with_gaps(dates):
 # %% ../../nbs/40_data/05_series.ipynb #dcbcf33d
 def _uneven(dates, step):
     "How rows break the usual step, which of them are missing, and what can be done"
-    months = getattr(step, 'months', getattr(step, 'n', 1))
-    name = step if isinstance(step, pd.Timedelta) else f'{months} month{"s"*(months>1)}'
-    what = f'is not {name} later, the usual step: rows are missing, or stand too close'
+    what = (f'is not {_step_words(step)} later, the usual step: rows are missing, or stand too '
+            'close')
     if dates.tz is not None and _even(dates.tz_localize(None)):
         return f'{what}. They are even without their time zone: `dt.tz_localize(None)` removes it'
     lacking = missing_dates(dates, step)
     if not len(lacking) or len(_between(dates, step)): return what
     named = ', '.join(map(str, lacking[:3])) + (', ...' if len(lacking)>3 else '')
     way = '`fill_rows` puts them in, with values between their neighbours'
-    if (dates.dayofweek<5).all() and (lacking.dayofweek>4).all():
+    if dates.day_of_week.max()<5 and lacking.day_of_week.min()>4:
         way = 'They are weekends, which `fill_rows` would make up; `resample` to weeks needs none'
     return f'{what}. Missing rows: {len(lacking)} ({named}). {way}'
+
+def _step_words(step):
+    "A step as words of a message"
+    if isinstance(step, pd.Timedelta): return str(step)
+    if step==_WORKING_DAY: return '1 working day'
+    months = getattr(step, 'months', getattr(step, 'n', 1))
+    return f'{months} month{"s"*(months>1)}'
 
 def _even(dates):
     "Is the time between two rows always the same?"
@@ -377,6 +391,7 @@ def step_unit(
     step, # From `series_step`
 )->str: # 'minute', 'hour', 'day' or 'month'
     "Name the kind of time features that fit a step, or raise `ValueError`"
+    if step==_WORKING_DAY: return 'day'
     if not isinstance(step, pd.Timedelta): return 'month'
     minutes = step/pd.Timedelta(minutes=1)
     day = 24*60

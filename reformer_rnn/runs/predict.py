@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core import in_place_of
-from ..data.outlook import draw_forecast,forecast_rows
+from ..data.outlook import draw_forecast,forecast_rows,read_table
 from ..data.series import SERIES,find_series,read_frame
 from ..data.text import find_file
 from .experiment import Experiment
@@ -80,8 +80,8 @@ def run_predict(
     model = find_forecaster(cfg.run)
     table = csv_table(cfg.file)
     future = csv_table(cfg.future) if cfg.future else None
-    try: found = forecast_rows(model, table, future, cfg.horizon or None)
-    except ValueError as e: raise ValueError(f'{cfg.file}: {e}') from e
+    read_table(model.outlook, model.scaler, table, cfg.file) # errors with the name of the file
+    found = forecast_rows(model, table, future, cfg.horizon or None)
     with in_place_of(Path(cfg.out)) as f: f.write(found.to_csv(index=False).encode())
     picture = save_figure(draw_forecast(table, found), Path(cfg.out).with_suffix('.png'))
     dates = found.columns[0]
