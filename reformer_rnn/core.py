@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice', 'own_words', 'first_line', 'check_qkv',
            'check_mask_type', 'check_mask', 'check_bias', 'hide_padding', 'trusting', 'trusted', 'using_up', 'used_up',
-           'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
+           'has_values', 'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
            'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices',
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
            'state_nbytes', 'Movable', 'count_parameters', 'evaluating', 'check_writable', 'in_place_of', 'write_json',
@@ -25,6 +25,7 @@ import numpy as np
 from fastai.torch_core import set_seed
 from torch import Tensor,nn
 from torch._C._functorch import TransformType,get_interpreter_stack
+from torch._subclasses import FakeTensor
 from torch.autograd import forward_ad
 
 # %% ../nbs/00_core.ipynb #a5f34c0f
@@ -185,15 +186,21 @@ def used_up()->bool:
     return getattr(_trust, 'states', False) and not torch.is_grad_enabled()
 
 # %% ../nbs/00_core.ipynb #7a4f9255
+def has_values(
+    x:Tensor, # Any tensor
+)->bool:
+    "Does a tensor hold numbers? Neither one on the meta device nor a fake one does"
+    return not (x.is_meta or isinstance(x, FakeTensor))
+
 def values_known(
     *tensors, # Tensors whose values are to be checked
 )->bool:
     """Can the numbers be checked? Not while compiling or exporting, in `vmap`, on the meta device,
-    or in a `trusting` block"""
+    of fake tensors, or in a `trusting` block"""
     if torch.compiler.is_compiling() or trusted(): return False
     transforms = get_interpreter_stack()
     if transforms and any(o.key()==TransformType.Vmap for o in transforms): return False
-    return not any(o.is_meta for o in tensors)
+    return all(map(has_values, tensors))
 
 # %% ../nbs/00_core.ipynb #2f3fdd78
 # new in PyTorch 2.7
@@ -359,19 +366,28 @@ class Movable(nn.Module):
 
     def _apply(self, *args, **kwargs):
         with _shared_again(self): super()._apply(*args, **kwargs)
-        for name,o in self.derived().items():
-            self._buffers[name] = o.to(self._buffers[name].device, self._buffers[name].dtype)
+        self._derive()
         return self
+
+    def _derive(self, like=None):
+        "Compute the derived buffers again, with the device and the type of `like` or their own"
+        for name,o in self.derived().items():
+            there = self._buffers[name] if like is None else like
+            dtype = there.dtype if o.is_floating_point() else o.dtype
+            self._buffers[name] = o.to(there.device, dtype)
 
     def load_state_dict(self, *args, **kwargs):
         "Load as `nn.Module` does; shared parameters stay shared"
         with _shared_again(self): return super().load_state_dict(*args, **kwargs)
 
-    def _load_from_state_dict(self, state_dict, *args):
-        super()._load_from_state_dict(state_dict, *args)
-        there = next((o.device for o in state_dict.values() if isinstance(o, Tensor)), None)
-        for name,o in self.derived().items(): # tensors may have been assigned, with nothing moved
-            if self._buffers[name].is_meta and there is not None: self._buffers[name] = o.to(there)
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args):
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
+        if not local_metadata.get('assign_to_params_buffers'): return
+        given = [o for o in state_dict.values() if isinstance(o, Tensor) and o.is_floating_point()]
+        if not given: return
+        # parameters are exchanged, and nothing is moved; a part may have buffers alone
+        for o in self.modules():
+            if isinstance(o, Movable): o._derive(given[0])
 
 # %% ../nbs/00_core.ipynb #9e97d29f
 @contextmanager

@@ -383,6 +383,7 @@ def remember(self:BlockRecurrentAttention,
     if state is None:
         none = x.new_zeros(x.shape[0], self.n_heads, 0, self.d_head)
         state = self.begin(none, none)
+    state = self.follow(state, x.dtype)
     if self.cell.usable(state.memory): return state
     memory = self.cell.remember(state.c)
     return state._replace(memory=memory)

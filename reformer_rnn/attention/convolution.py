@@ -116,6 +116,11 @@ class ConvolvedAttention(AttentionLayer):
         "The output projection of the other layer"
         return self.layer.to_out
 
+    def __setattr__(self, name, value):
+        # a module does not ask the properties of its class
+        owner = self.layer if name=='to_out' and 'layer' in self._modules else super()
+        owner.__setattr__(name, value)
+
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #1e88d8c2
 @patch
 def forward(self:ConvolvedAttention,

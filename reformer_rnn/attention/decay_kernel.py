@@ -14,7 +14,7 @@ from torch import Tensor
 from fastcore.basics import patch
 from torch.utils.checkpoint import checkpoint
 
-from ..core import open_size,ordinary_only
+from ..core import has_values,open_size,ordinary_only
 from .linear import Buffers,cut_tile,gradients_of,into_chunks,tile_slices
 
 # %% ../../nbs/10_attention/21_decay_kernel.ipynb #0d26f2d5
@@ -131,7 +131,7 @@ def may_divide(
     g:Tensor, # Logarithms of decays, (N, C)
 )->bool:
     "Is no decay below `LEAST`, and no product of C of them below `LEAST_PRODUCT`?"
-    if g.is_meta: return False # decays are unknown
+    if not has_values(g): return False # decays are unknown
     single = g.min()>math.log(LEAST)
     return bool(single and g.sum(-1).min()>math.log(LEAST_PRODUCT))
 
@@ -140,8 +140,8 @@ def largest_block(
 )->int: # A power of two
     "Size of the largest blocks within which it is safe to divide by products of decays"
     s = 1
-    # on the meta device the decays are unknown, and blocks of one are always right
-    if g.is_meta or not g.min()>math.log(LEAST): return s
+    # where the decays are unknown, blocks of one are right
+    if not has_values(g) or not g.min()>math.log(LEAST): return s
     least = math.log(LEAST_PRODUCT)
     while g.shape[1]>1:
         g = g[:,::2]+g[:,1::2]

@@ -21,7 +21,7 @@ from torch.overrides import handle_torch_function,has_torch_function
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
-                               discrete_choice,hide_padding,
+                               discrete_choice,has_values,hide_padding,
                                in_transform,open_size,ordinary_only,without_autocast)
 from .buckets import (
     attend_places,build_table,enter_positions,reachable)
@@ -490,7 +490,7 @@ def forget_unreachable(
     n = state.k.shape[2]
     R = state.buckets.shape[2]
     most = (R+1)*n_buckets*(bucket_size-1)
-    if n<=most or in_transform() or state.k.is_meta: return state
+    if n<=most or in_transform() or not has_values(state.k): return state
     table = build_table(state.buckets, state.real, n_buckets, bucket_size)
     places,used = reachable(table, n)
     def kept(x):

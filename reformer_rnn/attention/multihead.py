@@ -167,9 +167,9 @@ def layer_mask(
     if allowed.ndim!=2 and (allowed.ndim!=3 or len(allowed)!=masks):
         raise ValueError(f'attn_mask has shape {tuple(allowed.shape)}: expected (n, m), or '
                          f'({masks}, n, m) with one mask for each row and head')
-    causal = is_causal_mask(allowed)
-    if causal and layer.causal: return real
     if layer.name!='softmax' or layer.causal:
+        causal = is_causal_mask(allowed)
+        if causal and layer.causal: return real
         hint = 'build it with causal=True' if causal else 'use softmax attention, causal=False'
         raise ValueError(f'attn_mask: {layer.name} attention with causal={layer.causal} cannot '
                          f'follow this mask: {hint}')

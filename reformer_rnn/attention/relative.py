@@ -267,6 +267,7 @@ def mark(self:RelativeAttention):
     if torch.is_grad_enabled() or not trusted(): return None
     if self.dropout.p and self.training: return None
     maps = self.to_k,self.to_v,self.to_r
+    if any(type(o) is not nn.Linear for o in maps): return None # their output may hang on more
     return weights_mark(*(x for o in maps for x in (o.weight,o.bias)))
 
 @patch

@@ -138,8 +138,10 @@ class SlidingAttention(QKVAttention):
 # %% ../../nbs/10_attention/12_sliding.ipynb #ce407fe3
 @patch
 def derived(self:SlidingAttention):
-    "The bucket of every distance in the window"
-    return dict(buckets=distance_buckets(torch.arange(self.first, self.reach+1, device='cpu')))
+    """The bucket of every distance in the window, as floats: where weights are averaged, whole
+    numbers are cut off"""
+    distances = torch.arange(self.first, self.reach+1, device='cpu')
+    return dict(buckets=distance_buckets(distances).float())
 
 @patch
 def projection(self:SlidingAttention):
@@ -183,7 +185,7 @@ def attend_window(self:SlidingAttention, q, k, v, past, mask):
 def bias_by_distance(self:SlidingAttention, dtype):
     "Bias of the scores for each distance in the window, (h, W), or None"
     if self.distance_bias is None: return None
-    bias = self.distance_bias[:,self.buckets]
+    bias = self.distance_bias[:,self.buckets.round().long()]
     if self.scale is not None: bias = bias*self.scale.abs()[:,None]
     return bias.to(dtype)
 

@@ -186,7 +186,7 @@ def get_positions(
     except TypeError as e: raise ValueError(f'{name} positions: {e}') from e
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #171b0ed5
-class Embed(nn.Module):
+class Embed(Movable):
     "Tokens and their positions as vectors"
     def __init__(self,
         vocab_sz:int, # Number of different tokens

@@ -15,8 +15,9 @@ from torch import Tensor
 from fastcore.basics import patch
 from torch.utils.checkpoint import get_device_states,set_device_states
 
-from ..core import (
-    detach_state,knows_autocast,map_state,ordinary_only,record_choices,repeat_choices)
+from reformer_rnn.core import (
+    detach_state,has_values,knows_autocast,map_state,ordinary_only,record_choices,
+    repeat_choices)
 from .transformer import Stack
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #c862d34f
@@ -34,7 +35,7 @@ def smallest_type(
     choice:Tensor, # Integers or booleans
 )->Tensor:
     "The same numbers in the smallest type that holds them"
-    if choice.is_meta or choice.dtype==torch.bool or not choice.numel(): return choice
+    if not has_values(choice) or choice.dtype==torch.bool or not choice.numel(): return choice
     low,high = torch.stack(choice.aminmax()).tolist()
     return choice.to(next(o for o in (torch.uint8, torch.int16, torch.int32, torch.int64)
                           if torch.iinfo(o).min<=low and high<=torch.iinfo(o).max))

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import autocast_dtype,check_choice,check_int,values_known
+from ..core import Movable,autocast_dtype,check_choice,check_int,values_known
 from ..pretrained import Pretrained
 # each registers its layers
 from ..attention import softmax,linear,lsh,local,features,rsa,probsparse
@@ -25,7 +25,7 @@ from ..blocks.positions import SinusoidalPositions
 from ..blocks.transformer import PostNormBlock,check_dropout
 
 # %% ../../nbs/30_models/09_informer.ipynb #b6eecb6f
-class SeriesEmbedding(nn.Module):
+class SeriesEmbedding(Movable):
     "Values, positions and time features of a series as vectors (Zhou et al. 2021, appendix B)"
     def __init__(self,
         c_in:int, # Number of variables
