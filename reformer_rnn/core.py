@@ -366,15 +366,8 @@ class Movable(nn.Module):
 
     def _apply(self, *args, **kwargs):
         with _shared_again(self): super()._apply(*args, **kwargs)
-        self._derive()
+        _derive(self)
         return self
-
-    def _derive(self, like=None):
-        "Compute the derived buffers again, with the device and the type of `like` or their own"
-        for name,o in self.derived().items():
-            there = self._buffers[name] if like is None else like
-            dtype = there.dtype if o.is_floating_point() else o.dtype
-            self._buffers[name] = o.to(there.device, dtype)
 
     def load_state_dict(self, *args, **kwargs):
         "Load as `nn.Module` does; shared parameters stay shared"
@@ -387,9 +380,16 @@ class Movable(nn.Module):
         if not given: return
         # parameters are exchanged, and nothing is moved; a part may have buffers alone
         for o in self.modules():
-            if isinstance(o, Movable): o._derive(given[0])
+            if isinstance(o, Movable): _derive(o, given[0])
 
 # %% ../nbs/00_core.ipynb #9e97d29f
+def _derive(module, like=None):
+    "Compute the derived buffers again, with the device and the type of `like` or their own"
+    for name,o in module.derived().items():
+        there = module._buffers[name] if like is None else like
+        dtype = there.dtype if o.is_floating_point() else o.dtype
+        module._buffers[name] = o.to(there.device, dtype)
+
 @contextmanager
 def _shared_again(module):
     "Parameters that are shared before a `with` block are shared after it"

@@ -95,10 +95,14 @@ def test_pictures_survive_a_full_disk():
 
 NOTEBOOKS = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT/'nbs').rglob('*.ipynb') if '_' != p.parent.name[0])
 
+# Code that is quoted in prose
+PYTHON = re.compile(r'```python\n(.*?)```', re.S)
+
 @pytest.mark.parametrize('name', NOTEBOOKS)
 def test_lines_of_notebooks(name):
     cells = json.loads((ROOT/name).read_text())['cells']
     code = [''.join(c['source']).split('\n') for c in cells if c['cell_type'] == 'code']
+    code += [o.split('\n') for c in cells for o in PYTHON.findall(''.join(c['source'])) if c['cell_type'] == 'markdown']
     wide = [line for lines in code for line in lines if len(line) > WIDEST and not FREE.search(line)]
     assert not wide, '\n'.join([f'{len(wide)} lines over {WIDEST} columns:', *wide])
 

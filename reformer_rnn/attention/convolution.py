@@ -107,11 +107,6 @@ class ConvolvedAttention(AttentionLayer):
                              'another layer')
 
     @property
-    def options(self):
-        "Arguments that build this layer again, with the other layer as it is now"
-        return dict(layer=(self.layer.name,self.layer.options), size=self.conv.size)
-
-    @property
     def to_out(self):
         "The output projection of the other layer"
         return self.layer.to_out
@@ -122,6 +117,11 @@ class ConvolvedAttention(AttentionLayer):
         owner.__setattr__(name, value)
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #1e88d8c2
+@patch(as_prop=True)
+def options(self:ConvolvedAttention):
+    "Arguments that build this layer again, with the other layer as it is now"
+    return dict(layer=(self.layer.name,self.layer.options), size=self.conv.size)
+
 @patch
 def forward(self:ConvolvedAttention,
     x:Tensor, # Input, (b, n, d_model)

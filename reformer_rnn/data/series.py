@@ -69,6 +69,7 @@ def _spares_weekends(dates):
     "Has rows in several weeks, and none on a Saturday or Sunday?"
     return dates.day_of_week.max()<5 and dates.isocalendar().week.nunique()>1
 
+# %% ../../nbs/40_data/05_series.ipynb #a44a4fe8
 def _months(dates):
     "The offset of rows that stand for months, quarters or years; None for others"
     with warnings.catch_warnings():

@@ -11,10 +11,9 @@ from functools import partial
 
 from .results import exam_cells
 from .run import ExamConfig
-from ..runs.claim import (
-    Claims,above_zero,answers,at_least,at_most,below_zero,between)
+from ..runs.claim import Claims,above_zero,at_least,at_most,below_zero,between
 from ..runs.interval import paired
-from ..runs.read import Runs
+from ..runs.read import Runs,answers
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a07
 def cells_of(

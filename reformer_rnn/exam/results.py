@@ -25,9 +25,8 @@ from ..data.exam_tasks import ExamTask,exam_tasks
 from .candidates import all_candidates
 from .cost import cost_rows
 from .run import SOLVED,ExamConfig,best_run,score
-from ..runs.claim import answers
 from ..runs.interval import SHARE,Measured,over_seeds
-from ..runs.read import Runs,dashed
+from ..runs.read import Runs,answers,dashed
 
 # %% ../../nbs/80_exam/03_results.ipynb #b5c5c856
 PASS = .95 # Share of right answers from which on a size is passed

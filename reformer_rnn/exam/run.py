@@ -269,7 +269,7 @@ def exam_folder(
     cfg:ExamConfig, # Settings of one task and one rate
 )->str:
     "Name of the folder with the runs of a task and rate"
-    return f'{cfg.task[0]}-{cfg.rates[0]:g}'
+    return f'{cfg.task[0]}-{float(cfg.rates[0])!r}'
 
 SOLVED = .995 # Score from which on no other rate is tried
 

@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
-           'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'answers',
-           'mean_of', 'difference', 'bits_in_training', 'pooled', 'run_name', 'check_definition', 'check_settings',
-           'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least', 'at_most', 'between',
-           'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims',
-           'ledger_row', 'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text',
-           'standing', 'number_of']
+           'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'mean_of',
+           'difference', 'bits_in_training', 'pooled', 'run_name', 'check_definition', 'check_settings', 'check_alike',
+           'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least', 'at_most', 'between', 'near', 'verdict',
+           'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row',
+           'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing',
+           'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple
@@ -21,8 +21,8 @@ from statistics import fmean
 
 from ..core import REPOSITORY
 from .experiment import same_settings
-from .interval import SHARE,Measured,detectable,over_seeds,p_value,paired
-from .read import Runs,bounds_of
+from .interval import Measured,detectable,p_value
+from .read import Runs
 
 # %% ../../nbs/60_runs/07_claim.ipynb #f8d72e02
 class Results:
@@ -55,16 +55,6 @@ class Results:
         return Runs([run for run in runs if '/' not in run['file']])
 
 # %% ../../nbs/60_runs/07_claim.ipynb #d0d66ba7
-def answers(
-    runs, # Records of one model
-)->int: # 0 if the records do not say it
-    "Count the held-out sequences or texts behind the accuracies of runs"
-    def held_out(run):
-        places = run,run.get('config', {})
-        found = [o[name] for o in places for name in ('n_test','n_valid') if name in o]
-        return found[0] if found else 0
-    return sum(map(held_out, runs))
-
 def mean_of(
     attention:str, # Name of the model
     path:str, # Path of the number in a record
@@ -74,8 +64,8 @@ def mean_of(
         own = runs.of(attention)
         check_definition(own, path)
         check_alike(own)
-        bounds = bounds_of(path)
-        return over_seeds(own.by_seed(path).values(), bounds, answers(own) if bounds==SHARE else 0)
+        own.by_seed(path) # every seed must be there once
+        return own.mean(path)
     return measure
 
 # %% ../../nbs/60_runs/07_claim.ipynb #5dbdc702
@@ -93,10 +83,7 @@ def difference(
         check_definition(theirs, other_path or path)
         for own in (ours,theirs): check_alike(own)
         if ours and theirs: check_pairs(ours, theirs, same=others is None)
-        pair = ours.by_seed(path),theirs.by_seed(other_path or path)
-        both = [run for run in ours if run['seed'] in pair[1]]
-        if bounds_of(path)==SHARE: return paired(*pair, answers(both), (-1.,1.))
-        return paired(*pair)
+        return ours.minus(theirs, path, other_path)
     return measure
 
 # %% ../../nbs/60_runs/07_claim.ipynb #91060956
@@ -289,13 +276,13 @@ def chance_of(
 
 # %% ../../nbs/60_runs/07_claim.ipynb #5daa3881
 def holm(
-    ps:dict, # Name -> probability
+    ps:dict, # Name -> probability; nan is never significant
     level:float=.05, # Probability of even one error in the family
 )->list: # Names
     "Name the results that remain significant under Holm's correction"
     kept = []
     for i,name in enumerate(sorted(ps, key=ps.get)):
-        if ps[name]>level/(len(ps)-i): break
+        if not ps[name]<=level/(len(ps)-i): break
         kept.append(name)
     return kept
 
@@ -329,8 +316,9 @@ class Claim:
     def __post_init__(self):
         if self.results and not self.measure or self.measure and not self.region:
             raise ValueError(f'{self.name}: expected `results`, `measure` and `region` together')
-        if self.measure and not self.notebook:
-            raise ValueError(f'{self.name}: expected the `notebook` that explains its number')
+        if self.measure and not (self.notebook and self.setting):
+            raise ValueError(f'{self.name}: expected `setting`, what was measured, and the '
+                             '`notebook` that explains the number')
         if not (self.measure or self.why):
             raise ValueError(f'{self.name}: expected `why` it cannot be tested')
 

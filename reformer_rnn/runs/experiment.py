@@ -123,7 +123,7 @@ def find_experiment(
     name:str, # Name of the command, or in a record
 )->Experiment:
     "Import an experiment, or raise `ValueError`"
-    if name in declared():
+    if str(name) in declared():
         return getattr(import_module(declared()[name].module), declared()[name].variable)
     close = get_close_matches(str(name), commands(), 1)
     hint = f'did you mean {close[0]}?' if close else f'choose one of: {", ".join(commands())}'

@@ -138,10 +138,12 @@ def over_medians(
     b:tuple, # The same for the other
     n:int, # Number of rounds behind each
 )->Drawn: # For records that do not hold the rounds
-    "Ratio of two medians; its interval moves each of them by half its quartile distance"
+    """Ratio of two medians; its interval moves each of them by half its quartile distance, and is
+    open above if the second may be 0"""
     (x,dx),(y,dy) = a,b
     if n<2: return Drawn(x/y, -inf, inf, n)
-    return Drawn(x/y, (x-dx/2)/(y+dy/2), (x+dx/2)/(y-dy/2), n)
+    high = (x+dx/2)/(y-dy/2) if y>dy/2 else inf
+    return Drawn(x/y, (x-dx/2)/(y+dy/2), high, n)
 
 # %% ../../nbs/60_runs/01_interval.ipynb #54872472
 class Share(Measured):

@@ -11,6 +11,7 @@ __all__ = ['Run', 'meanings', 'LARGEST', 'generate_experiment', 'evaluate_experi
 # %% ../../nbs/60_runs/08_keep.ipynb #caea40ca
 from collections import namedtuple
 from dataclasses import dataclass,fields
+from math import isclose
 from pathlib import Path
 
 import torch
@@ -171,7 +172,7 @@ def describe_model(
 ):
     "Write the card of the model beside a record, if there is one"
     folder = model_folder(path)
-    if folder.is_dir(): write_card(folder, run_card(record))
+    if (folder/'config.json').is_file(): write_card(folder, run_card(record))
 
 # %% ../../nbs/60_runs/08_keep.ipynb #08d7b8c2
 def stream_text(
@@ -312,6 +313,8 @@ def run_evaluate(
     for name,bits in found.items(): print(f'  {name:8s}{bits:.6f}')
     stored = None if run is None or cfg.file else run.record.get('bits_per_byte')
     if stored is not None: print(f'  the record says {stored:.6f}')
+    if stored is not None and not isclose(stored, found['model'], rel_tol=1e-3):
+        print('  that is another number: the text of the run has changed since, or the model has')
     if run is not None and cfg.file and same_file(cfg.file, getattr(run.settings, 'file', '')):
         print('  the model has read most of this file in training; without a file, the part that '
               'was held out is measured')

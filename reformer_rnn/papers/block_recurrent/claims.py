@@ -27,9 +27,10 @@ from .documents import PAPER_BITS
 from .speed import PAPER_TIMES
 from .states import PAIRS
 from reformer_rnn.runs.claim import (
-    OWN,Claims,above_zero,answers,at_least,at_most,below_zero,between,difference,mean_of,
+    OWN,Claims,above_zero,at_least,at_most,below_zero,between,difference,mean_of,
     bits_in_training)
 from ...runs.interval import SHARE,counted,over_rounds,over_seeds,paired
+from ...runs.read import answers
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #48d08ae2
 FIRST,OTHER = 'Rec:fixed:skip','Slide:13L' # The headline compares these two

@@ -15,9 +15,10 @@ from functools import partial
 import numpy as np
 
 from ...runs.claim import above_zero,at_least,at_most,below_zero,between
-from ...runs.claim import Claims,answers,difference,mean_of,pooled
+from ...runs.claim import Claims,difference,mean_of,pooled
 from ...runs.interval import Measured,counted,over_seeds,paired,share_of
 from ...runs.measure import row_of,rows_ratio
+from ...runs.read import answers
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #ed70a6dc
 def stuck(*folders):
