@@ -126,13 +126,13 @@ class Candidate:
     # Is it a control, which says what scores mean, and nothing about layers?
     control:bool=False
 
-def candidate(name, layer, positions=None, **options):
-    "Make a candidate with the same registered layer in all blocks"
-    return Candidate(name, ((layer,options),), positions)
+def candidate(name, positions=None, layer='', **options):
+    "Make a candidate with the same registered layer in all blocks, by default that of its name"
+    return Candidate(name, ((layer or name,options),), positions)
 
-def convolved(name, layer, **options):
-    "Make a candidate with the same registered layer behind a short convolution in all blocks"
-    return Candidate(f'conv-{name}', (('convolved',dict(layer=(layer,options))),))
+def convolved(name, layer='', **options):
+    "The same with a short convolution before each layer"
+    return Candidate(f'conv-{name}', (('convolved',dict(layer=(layer or name,options))),))
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #a67243ab
 ORDERLESS = 'sinusoidal'
@@ -141,48 +141,48 @@ brt = dict(window=WINDOW, n_states=WINDOW, d_ff=32)
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #195898db
 declared_candidates = (
-    candidate('softmax', 'softmax', ORDERLESS),
-    convolved('softmax', 'softmax'),
-    candidate('shared_qk', 'shared_qk', ORDERLESS),
-    candidate('lsh-1', 'lsh', ORDERLESS, n_hashes=1, bucket_size=WINDOW),
-    candidate('lsh-4', 'lsh', ORDERLESS, n_hashes=4, bucket_size=WINDOW),
-    candidate('relative', 'relative', mem_len=512),
-    candidate('local', 'local', ORDERLESS, window=WINDOW),
-    candidate('sliding', 'sliding', window=WINDOW),
-    convolved('sliding', 'sliding', window=WINDOW),
-    candidate('linear', 'linear', ORDERLESS),
-    convolved('linear', 'linear'),
+    candidate('softmax', ORDERLESS),
+    convolved('softmax'),
+    candidate('shared_qk', ORDERLESS),
+    candidate('lsh-1', ORDERLESS, 'lsh', n_hashes=1, bucket_size=WINDOW),
+    candidate('lsh-4', ORDERLESS, 'lsh', n_hashes=4, bucket_size=WINDOW),
+    candidate('relative', mem_len=512),
+    candidate('local', ORDERLESS, window=WINDOW),
+    candidate('sliding', window=WINDOW),
+    convolved('sliding', window=WINDOW),
+    candidate('linear', ORDERLESS),
+    convolved('linear'),
     convolved('linear-hedgehog', 'linear', feature_map='hedgehog'),
 )
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #fb5ed2e3
 declared_candidates += (
-    candidate('retention', 'retention'),
-    convolved('retention', 'retention'),
-    candidate('gated_linear', 'gated_linear'),
-    convolved('gated_linear', 'gated_linear'),
-    candidate('delta:1', 'delta', max_beta=1., conv_size=0),
-    candidate('delta:2', 'delta', max_beta=2., conv_size=0),
-    candidate('conv-delta:1', 'delta', max_beta=1.),
-    candidate('conv-delta:2', 'delta', max_beta=2.),
-    candidate('gated_delta', 'gated_delta', conv_size=0),
-    candidate('conv-gated_delta', 'gated_delta'),
-    candidate('delta_product', 'delta_product', conv_size=0),
-    candidate('conv-delta_product', 'delta_product'),
+    candidate('retention'),
+    convolved('retention'),
+    candidate('gated_linear'),
+    convolved('gated_linear'),
+    candidate('delta:1', layer='delta', max_beta=1., conv_size=0),
+    candidate('delta:2', layer='delta', max_beta=2., conv_size=0),
+    candidate('conv-delta:1', layer='delta', max_beta=1.),
+    candidate('conv-delta:2', layer='delta', max_beta=2.),
+    candidate('gated_delta', conv_size=0),
+    candidate('conv-gated_delta', layer='gated_delta'),
+    candidate('delta_product', conv_size=0),
+    candidate('conv-delta_product', layer='delta_product'),
 )
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #ee3047d7
 declared_candidates += (
-    candidate('rsa', 'rsa'),
-    candidate('rsa:cyclical', 'rsa', heads=[('cos',1,0),('sin',1,0)]),
-    convolved('rsa', 'rsa'),
-    candidate('rsa_sliding', 'rsa_sliding', window=WINDOW),
-    candidate('rsa_relative', 'rsa_relative', mem_len=512),
+    candidate('rsa'),
+    candidate('rsa:cyclical', layer='rsa', heads=[('cos',1,0),('sin',1,0)]),
+    convolved('rsa'),
+    candidate('rsa_sliding', window=WINDOW),
+    candidate('rsa_relative', mem_len=512),
     Candidate('block_recurrent:fixed:skip', (('block_recurrent',brt),window)),
     Candidate('block_recurrent:lstm:single',
               (('block_recurrent',brt | dict(cell='lstm:single')),window)),
     Candidate('feedback:fixed:skip', (('block_recurrent',brt),window), feedback=True),
-    candidate('memorizing', 'memorizing', window=WINDOW, size=512, k_neighbours=WINDOW),
+    candidate('memorizing', window=WINDOW, size=512, k_neighbours=WINDOW),
     Candidate('sliding+linear', (window,('linear',{}))),
     Candidate('lstm', (lambda d, h: nn.LSTM(d, d, batch_first=True),)),
     Candidate('mamba2', (mamba2_mixer,), carries=False),
@@ -198,7 +198,7 @@ def all_candidates()->dict: # Name -> `Candidate`
     specs = [spec for own in declared_candidates for spec in own.layers if isinstance(spec, tuple)]
     inner = [options['layer'] for name,options in specs if name=='convolved']
     known = {name for name,_ in specs+inner}
-    return found | {name: candidate(name, name) for name,cls in attention_layers.items()
+    return found | {name: candidate(name) for name,cls in attention_layers.items()
                     if cls.recurrent and name not in known}
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #ef26d57a

@@ -10,32 +10,30 @@ __all__ = ['EXAM', 'exam_claims', 'solves', 'recall', 'parity', 'copying', 'cups
 from functools import partial
 
 from .results import exam_cells
-from .run import ExamConfig
+from .run import ExamConfig,exam_folder
 from ..runs.claim import Claims,above_zero,at_least,at_most,below_zero,between
-from ..runs.interval import paired
-from ..runs.read import Runs,answers
+from ..runs.read import Runs
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a07
 def cells_of(
-    folders, # Records, one `Runs` per learning rate
-)->dict: # From `exam_cells`
+    folders, # Records of one task, one `Runs` per learning rate
+)->dict: # Name of a candidate -> `ExamCell`
     "The cells of the exam"
-    return exam_cells(Runs([run for runs in folders for run in runs]))
+    cells = exam_cells(Runs([run for runs in folders for run in runs]))
+    return {name: cell for (_,name),cell in cells.items()}
 
 def share(
-    task:str, # Name of the task
     name:str, # Name of a candidate
     size:int, # Size of the test
 ): # Function of records, as `Claim` takes it
     "Measure: share of right answers, at the best learning rate"
     def measure(*folders):
-        cell = cells_of(folders).get((task,name))
+        cell = cells_of(folders).get(name)
         return cell and cell.accuracy(size)
     return measure
 
 # %% ../../nbs/80_exam/09_claims.ipynb #4a911680
 def apart(
-    task:str, # Name of the task
     name:str, # Name of a candidate
     other:str, # Name of the candidate that it is compared with
     size:int, # Size of the test
@@ -44,10 +42,8 @@ def apart(
     "Measure: share of right answers of one minus another, seed by seed"
     def measure(*folders):
         cells = cells_of(folders)
-        runs = [cells[task,o].runs if (task,o) in cells else Runs() for o in (name,other)]
-        ours,theirs = (own.by_seed(f'accuracy.{n}')
-                       for own,n in zip(runs, (size,other_size or size)))
-        return paired(ours, theirs, answers(runs[0]), (-1.,1.))
+        ours,theirs = (cells[o].runs if o in cells else Runs() for o in (name,other))
+        return ours.minus(theirs, f'accuracy.{size}', f'accuracy.{other_size or size}')
     return measure
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a08
@@ -57,7 +53,8 @@ solves = at_least(.99, '{:.0%}')
 
 def records_of(task)->str:
     "The folders that hold a task, one for each learning rate"
-    folders = [f'exam/{task}-{rate:g}' for rate in ExamConfig.rates]
+    each = (ExamConfig(task=(task,), rates=(rate,)) for rate in ExamConfig.rates)
+    folders = [f'exam/{exam_folder(cfg)}' for cfg in each]
     return ' '.join(folders)
 
 def about(task):
@@ -70,51 +67,51 @@ recall = about('mqar')
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a09
 recall('attention recalls any number of pairs', 'Arora et al. 2023, section 3',
        'Attention solves multi-query recall, whatever the number of pairs', 'solved',
-       region=solves, measure=share('mqar', 'conv-softmax', 64),
+       region=solves, measure=share('conv-softmax', 64),
        setting='values found among 64 pairs, conv-softmax')
 recall('a fixed state recalls fewer of more', 'Arora et al. 2023, section 4',
        'A model whose state does not grow recalls less the more pairs there are',
-       region=below_zero, measure=apart('mqar', 'conv-linear', 'conv-linear', 64, 4),
+       region=below_zero, measure=apart('conv-linear', 'conv-linear', 64, 4),
        form='{:+.1%}', setting='values found among 64 pairs minus those among 4, conv-linear')
 recall('a sum recalls less than attention', 'Arora et al. 2023, section 4',
        'At the same width, linear attention recalls less than attention',
-       region=below_zero, measure=apart('mqar', 'conv-linear', 'conv-softmax', 64), form='{:+.1%}',
+       region=below_zero, measure=apart('conv-linear', 'conv-softmax', 64), form='{:+.1%}',
        setting='values found among 64 pairs, conv-linear minus conv-softmax')
 recall('the delta rule recalls more', 'Yang et al. 2024b, experiments on recall',
        'DeltaNet recalls more than linear attention with a sum', region=above_zero,
-       measure=apart('mqar', 'conv-delta:1', 'conv-linear', 64), form='{:+.1%}',
+       measure=apart('conv-delta:1', 'conv-linear', 64), form='{:+.1%}',
        setting='values found among 64 pairs, conv-delta:1 minus conv-linear')
 recall('the delta rule solves recall', 'Yang et al. 2024b, experiments on recall',
        'DeltaNet solves multi-query recall in its hardest setting', 'solved',
-       region=solves, measure=share('mqar', 'conv-delta:1', 64),
+       region=solves, measure=share('conv-delta:1', 64),
        setting='values found among 64 pairs, conv-delta:1')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a0a
 parity = about('parity')
 parity('attention does not generalise parity', 'Hahn 2020, theorem 1',
        'Attention of limited size cannot compute parity at all lengths', 'chance', .5,
-       between(.45, .6, '{:.0%}'), measure=share('parity', 'conv-softmax', 256),
+       between(.45, .6, '{:.0%}'), measure=share('conv-softmax', 256),
        setting='right answers at 256 bits, conv-softmax trained with up to 40',
        why='The region is ours: chance, and what is gained at the first few positions.')
 parity('a recurrent network computes parity', 'Merrill et al. 2024, section 5',
        'A recurrent network with a nonlinear state tracks what linear ones cannot',
-       region=solves, measure=share('parity', 'lstm', 256),
+       region=solves, measure=share('lstm', 256),
        setting='right answers at 256 bits, an LSTM trained with up to 40')
 parity('signs are what matters', 'Grazzi et al. 2025, experiments on parity',
        'The same layer learns parity with eigenvalues down to -1 and not without',
-       region=above_zero, measure=apart('parity', 'delta:2', 'delta:1', 256),
+       region=above_zero, measure=apart('delta:2', 'delta:1', 256),
        setting='right answers at 256 bits, delta:2 minus delta:1', form='{:+.1%}')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #e59c3395
 copying = about('selective_copy')
 copying('gates copy selectively', 'Gu and Dao 2023, section 4.1.1',
         'What is to be copied is chosen by gates that depend on the input', region=above_zero,
-        measure=apart('selective_copy', 'conv-gated_linear', 'conv-linear', 64), form='{:+.1%}',
+        measure=apart('conv-gated_linear', 'conv-linear', 64), form='{:+.1%}',
         setting='symbols copied out of 64 tokens, conv-gated_linear minus conv-linear',
         why='The paper compares with layers whose state does not depend on the input at all.')
 copying('a gated layer solves selective copying', 'Gu and Dao 2023, table 1',
         'A layer with such gates solves selective copying', '99.8 %', .998, solves,
-        measure=share('selective_copy', 'conv-gated_linear', 64),
+        measure=share('conv-gated_linear', 64),
         setting='symbols copied out of 64 tokens, conv-gated_linear',
         why='The paper trains on 4,096 tokens for 400,000 steps.')
 
@@ -122,11 +119,11 @@ copying('a gated layer solves selective copying', 'Gu and Dao 2023, table 1',
 cups = about('s3')
 cups('a recurrent network follows permutations', 'Merrill et al. 2024, section 5',
      'A recurrent network with a nonlinear state follows permutations at any length',
-     region=solves, measure=share('s3', 'lstm', 256),
+     region=solves, measure=share('lstm', 256),
      setting='right answers after 256 swaps and turns of three cups, an LSTM')
 cups('two steps follow permutations', 'Siems et al. 2025, experiments on state tracking',
      'A product of two steps of the delta rule follows three cups',
-     region=solves, measure=share('s3', 'conv-delta_product', 256),
+     region=solves, measure=share('conv-delta_product', 256),
      setting='right answers after 256 swaps and turns of three cups, conv-delta_product',
      why='Weights that do it exist: a test of the layer writes them down. '
          'This training does not find them.')
@@ -135,11 +132,11 @@ cups('two steps follow permutations', 'Siems et al. 2025, experiments on state t
 counting = about('counting')
 counting('a recurrent network counts modulo five', 'Delétang et al. 2023, cycle navigation',
          'A recurrent network learns to count modulo five, also on longer inputs',
-         region=solves, measure=share('counting', 'lstm', 256),
+         region=solves, measure=share('lstm', 256),
          setting='right answers after 256 steps, an LSTM trained with up to 40')
 counting('one reflection does not count modulo five', 'Grazzi et al. 2025, theorem 2',
          'Real eigenvalues down to -1 do not suffice to count modulo five',
-         region=at_most(.5, '{:.0%}'), measure=share('counting', 'delta:2', 256),
+         region=at_most(.5, '{:.0%}'), measure=share('delta:2', 256),
          setting='right answers after 256 steps, delta:2 trained with up to 40',
          why='The region is ours: chance is 20 %, and the first positions are easier.')
 
@@ -147,11 +144,11 @@ counting('one reflection does not count modulo five', 'Grazzi et al. 2025, theor
 induction = about('induction')
 induction('attention loses induction on longer texts', 'Gu and Dao 2023, section 4.1.2',
           'Attention trained on 256 tokens fails at more than about twice as many',
-          region=at_most(.9, '{:.0%}'), measure=share('induction', 'conv-softmax', 1024),
+          region=at_most(.9, '{:.0%}'), measure=share('conv-softmax', 1024),
           setting='right answers after 1,024 tokens, conv-softmax trained with up to 256',
           other='their attention has positions, ours a short convolution instead',
           why='At 16,384 tokens some seeds are still right, and others lose half.')
 induction('gates keep induction on longer texts', 'Gu and Dao 2023, section 4.1.2',
           'A layer with gates that is trained on 256 tokens solves a million',
-          region=solves, measure=share('induction', 'conv-gated_linear', 16384),
+          region=solves, measure=share('conv-gated_linear', 16384),
           setting='right answers after 16,384 tokens, conv-gated_linear trained with up to 256')

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
            'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'mean_of',
-           'difference', 'bits_in_training', 'pooled', 'run_name', 'check_definition', 'check_settings', 'check_alike',
-           'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least', 'at_most', 'between', 'near', 'verdict',
-           'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row',
-           'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text', 'standing',
-           'number_of']
+           'difference', 'bits_in_training', 'minus', 'pooled', 'run_name', 'check_definition', 'check_settings',
+           'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least', 'at_most', 'between',
+           'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims',
+           'ledger_row', 'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text',
+           'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple
@@ -21,7 +21,7 @@ from statistics import fmean
 
 from ..core import REPOSITORY
 from .experiment import same_settings
-from .interval import Measured,detectable,p_value
+from .interval import Measured,detectable,p_value,paired
 from .read import Runs
 
 # %% ../../nbs/60_runs/07_claim.ipynb #f8d72e02
@@ -95,6 +95,17 @@ def bits_in_training(
     "Mean training loss in bits"
     losses = runs.of(attention).by_seed('steps.train_loss')
     return {seed: fmean(own[:int(share*len(own))])/log(2) for seed,own in losses.items()}
+
+def minus(
+    numbers, # `(runs, attention) -> {seed: number}`
+    attention:str, # Name of one model
+    other:str, # Name of the other
+): # Function of records of one folder, or of two as for `difference`
+    "Measure: a number of one model minus that of another, seed by seed"
+    def measure(runs, others=None):
+        theirs = runs if others is None else others
+        return paired(numbers(runs, attention), numbers(theirs, other))
+    return measure
 
 def pooled(
     measure, # A measure of one folder

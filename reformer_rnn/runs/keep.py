@@ -26,7 +26,7 @@ from ..data.vocab import added_text,model_ids,text_ids
 from ..training.learner import evaluate_bits
 from .experiment import (
     Experiment,as_option,changed_settings,command_lines,declared,find_experiment,settings_of)
-from .read import headline,made_on,read_record
+from .read import made_on,number,read_record
 
 # %% ../../nbs/60_runs/08_keep.ipynb #2dc4e8bd
 def model_folder(
@@ -88,13 +88,16 @@ meanings = { # Last part of the name of a number -> what it says
 # %% ../../nbs/60_runs/08_keep.ipynb #cdcf7495
 def measured(
     record:dict, # Record of a run
-    paths:tuple, # As for `headline`
-)->dict: # Name -> number
+    paths:tuple, # Paths of the numbers that count, as its experiment declares them
+)->dict: # Name -> number; for a list, its mean
     "The numbers that count, as far as a run has measured them; older ones may lack some"
     found = {}
     for path in paths:
-        try: found |= headline(record, (path,))
-        except (LookupError,TypeError,ValueError,ArithmeticError): continue
+        try: value = number(record, path)
+        except (LookupError,TypeError,ValueError): continue
+        if isinstance(value, dict): found |= {f'{path} {name}': v for name,v in value.items()}
+        elif isinstance(value, list): found[path] = sum(value)/max(1, len(value))
+        else: found[path] = value
     return found
 
 def numbers_of(

@@ -4,8 +4,7 @@
 
 # %% auto #0
 __all__ = ['THESIS', 'ROOM', 'gpt2_claims', 'state', 'ask', 'recall', 'pages', 'price', 'memories', 'pages_differ',
-           'takes_longer', 'more_gigabytes', 'markup', 'starts_slower', 'right_more_often', 'carries', 'improves',
-           'converges', 'beats']
+           'takes_longer', 'more_gigabytes', 'markup', 'right_more_often']
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #2362dcf6
 from functools import partial
@@ -14,8 +13,8 @@ from itertools import chain,combinations
 from .cost import cost_ratio
 from .pages import page_by_page
 from ...runs.claim import OWN,Claims,Region,above_zero,at_least,at_most,below_zero
-from ...runs.claim import between,difference,mean_of,bits_in_training
-from ...runs.interval import counted,paired,share_of
+from ...runs.claim import between,difference,mean_of,bits_in_training,minus
+from ...runs.interval import counted,share_of
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6a331380
 def pages_differ(
@@ -44,14 +43,6 @@ def markup(runs):
     return counted(runs[0]['prompt'].count('[['))
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #8c11cacb
-def starts_slower(
-    memory:str, # Name of a memory
-): # Function of records
-    "Measure: bits in the first quarter of training, a memory minus adapters without one"
-    def measure(runs):
-        return paired(*(bits_in_training(runs, name, 1/4) for name in (memory,'lora')))
-    return measure
-
 def right_more_often(*folders):
     "Share of pairs of one text and seed in which the model with fewer bits is right more often"
     def alike(a, b): return a['text']==b['text'] and a['seed']==b['seed']
@@ -72,69 +63,27 @@ ask = partial(gpt2_claims.state, OWN)
 
 recall = partial(
     ask, results='gpt2_recall', notebook=f'{ROOM}/01_recall',
-    form='{:.1%}', smaller='2 layers of width 64', command='reformer_rnn gpt2_recall')
+    form='{:.1%}', smaller='2 layers of width 64')
 
 pages = partial(
     ask, results='gpt2', notebook=f'{ROOM}/02_pages',
     form='{:+.4f} bits', smaller='3 layers of width 96, bytes, 1 MB, one trained base',
-    family='memories on pages',
-    command='reformer_rnn gpt2 --data enwik8.head --n-bytes 0 --attention '
-            'base none-tuned lora kv rmt glr kv-tuned rmt-tuned glr-tuned')
+    family='memories on pages')
 
 price = partial(
     state, results='gpt2_cost', notebook=f'{ROOM}/03_cost', place='Section 10.1.6',
-    form='{:.2f} times', smaller='3 layers of width 96, bytes', command='reformer_rnn gpt2_cost')
+    form='{:.2f} times', smaller='3 layers of width 96, bytes')
 
-# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #32274e1c
-def carries(
-    memory:str, # Name of a memory
-):
-    "State the claim that it carries something at all"
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #b3801cf6
+memories = 'kv','rmt','glr'
+
+for memory in memories:
     recall(
         f'{memory} carries a symbol', 'Muntean 2023, question 1',
         f'Recurrence ({memory}) gives a pre-trained transformer '
         'sequential context beyond its window',
         region=at_least(.9, '{:.0%}'), measure=mean_of(memory,'accuracy.2'),
         setting='right answers two windows later; chance is 12.5 %')
-
-def improves(
-    memory:str, # Name of a memory
-):
-    "State the claim that it helps a frozen base"
-    pages(
-        f'{memory} improves long texts', 'Muntean 2023, section 8; Yoshida et al. 2020',
-        f'Adding recurrence ({memory}) to a trained GPT-2 makes it predict long texts better',
-        region=below_zero, measure=pages_differ(memory,'base'),
-        setting=f'bits per byte of other pages of Wikipedia, {memory} minus the frozen base')
-
-# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #1c8bbe08
-def converges(
-    memory:str, # Name of a memory
-):
-    "State the claim that it slows training down"
-    state(
-        f'{memory} converges slowly', 'Section 1; section 10.1.6',
-        f'Recurrent connections ({memory}) suffer from vanishing gradients and slow convergence',
-        region=above_zero, results='gpt2', measure=starts_slower(memory),
-        form='{:+.4f} bits', notebook=f'{ROOM}/02_pages',
-        setting='training loss of the first quarter, with a memory minus adapters without',
-        smaller='3 layers of width 96, bytes, 1 MB, one frozen base')
-
-def beats(
-    memory:str, # Name of a memory
-):
-    "State the claim that it helps more than fine-tuning alone"
-    pages(
-        f'{memory} beats fine-tuning', 'Muntean 2023, question 2',
-        f'The model with recurrence ({memory}) is better than '
-        'the baseline trained on the same text',
-        region=below_zero, measure=pages_differ(f'{memory}-tuned','none-tuned'),
-        setting=f'bits per byte, {memory} minus fine-tuning alone, trained on the same pages')
-
-# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #b3801cf6
-memories = 'kv','rmt','glr'
-
-for memory in memories: carries(memory)
 recall(
     'without memory nothing is carried', 'Control of the rows above',
     'Self-attention alone does not reach beyond its window',
@@ -149,8 +98,19 @@ recall(
     form='{:+.1%}')
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #8eb51d3e
-for memory in memories: improves(memory)
-for memory in memories: beats(memory)
+for memory in memories:
+    pages(
+        f'{memory} improves long texts', 'Muntean 2023, section 8; Yoshida et al. 2020',
+        f'Adding recurrence ({memory}) to a trained GPT-2 makes it predict long texts better',
+        region=below_zero, measure=pages_differ(memory,'base'),
+        setting=f'bits per byte of other pages of Wikipedia, {memory} minus the frozen base')
+for memory in memories:
+    pages(
+        f'{memory} beats fine-tuning', 'Muntean 2023, question 2',
+        f'The model with recurrence ({memory}) is better than '
+        'the baseline trained on the same text',
+        region=below_zero, measure=pages_differ(f'{memory}-tuned','none-tuned'),
+        setting=f'bits per byte, {memory} minus fine-tuning alone, trained on the same pages')
 pages(
     'it is the memory that helps', 'Muntean 2023, question 1',
     'The gain comes from what is carried, and not from the additional parameters',
@@ -195,12 +155,10 @@ state(
     'recurrence in an XLNet', 'Abstract; section 10.1.3',
     'The architecture to be changed is also called XLNet, which has a recurrence of its own',
     region=at_least(.9, '{:.0%}'), results='gpt2_recall_xlnet', form='{:.1%}',
-    measure=mean_of('xlnet','accuracy.2'), notebook=f'{ROOM}/01_recall', hours=.1,
+    measure=mean_of('xlnet','accuracy.2'), notebook=f'{ROOM}/01_recall',
     setting='right answers two windows later, '
             'XLNet with a memory of four windows; chance is 12.5 %',
-    smaller='2 layers of width 64, one symbol, random weights at first',
-    command='reformer_rnn gpt2_recall --attention xlnet xlnet-plain '
-            '--results results/gpt2_recall_xlnet')
+    smaller='2 layers of width 64, one symbol, random weights at first')
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #50b0a001
 state(
@@ -219,8 +177,6 @@ state(
     setting='recall over 12 tokens, after training with 18 to 32, lstm:skip minus slide',
     smaller='2 layers of width 64, one symbol, two thirds of the shortest length',
     why='The source names both in one sentence; the runs disagree.',
-    command='reformer_rnn recall --attention slide lstm:skip --lengths 18 24 32 '
-            '--unseen 12 64 --epoch-steps 100 --lr 2e-3 --results results/recall_stretched',
     notebook='70_papers/40_block_recurrent/01_recall')
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6018f7bb
@@ -238,5 +194,13 @@ state(
     region=at_least(.5, '{:.0%}'), form='{:.0%}', notebook='70_papers/30_rsa/01_xl',
     results='rsa_text8 rsa_sizes/small rsa_sizes/large', measure=right_more_often,
     setting='share of pairs of models of which the one with fewer bits is right more often',
-    smaller='bytes and letters instead of words, small models on texts of 15 KB', hours=.1)
-for memory in memories: converges(memory)
+    smaller='bytes and letters instead of words, small models on texts of 15 KB')
+for memory in memories:
+    state(
+        f'{memory} converges slowly', 'Section 1; section 10.1.6',
+        f'Recurrent connections ({memory}) suffer from vanishing gradients and slow convergence',
+        region=above_zero, results='gpt2',
+        measure=minus(partial(bits_in_training, share=1/4), memory, 'lora'),
+        form='{:+.4f} bits', notebook=f'{ROOM}/02_pages',
+        setting='training loss of the first quarter, with a memory minus adapters without',
+        smaller='3 layers of width 96, bytes, 1 MB, one frozen base')

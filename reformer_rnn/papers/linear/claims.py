@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['LINEAR', 'PAPER', 'COPIES', 'DRAWS', 'ON_CPU', 'some', 'solves', 'constant', 'linear_claims', 'state', 'copying',
            'timed', 'printed', 'julia', 'reason', 'crossed', 'eightfold', 'on_paper', 'memory', 'own', 'pixels',
-           'quality', 'speed', 'drawn_faster', 'larger', 'late', 'early', 'old_states', 'DELTA', 'delta', 'tracking',
-           'parity', 'chance', 'kernel', 'time_ratio', 'crossing', 'drawing', 'slower_to_99', 'loss_spread',
-           'memory_growth', 'unstable', 'slower_at', 'printed_crossover', 'printed_doubling', 'both_passes', 'solved']
+           'quality', 'speed', 'drawn_faster', 'larger', 'DELTA', 'delta', 'tracking', 'parity', 'chance', 'kernel',
+           'time_ratio', 'drawing', 'loss_spread', 'memory_growth', 'unstable', 'printed_crossover', 'printed_doubling',
+           'both_passes', 'solved']
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #0c25440d
 from functools import partial
@@ -30,10 +30,6 @@ def time_ratio(what, n, name='linear', other='softmax', other_n=None):
     two = dict(name=other, n=other_n or n, what=what)
     return rows_ratio('rows', one, two, clock='seconds')
 
-def crossing(what):
-    "Measure: the length from which on linear attention is faster"
-    return lambda runs: crossover_interval(runs[0], what)
-
 def drawing(over, batch, other_batch=None, length=784):
     "Measure: images per second of linear attention with a state, divided by those of softmax"
     def measure(runs):
@@ -46,11 +42,6 @@ def drawing(over, batch, other_batch=None, length=784):
             ratios += [a/b for a,b in pairs]
         return over_rounds(ratios)
     return measure
-
-# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #b603afc7
-def slower_to_99(attention, other):
-    "Measure: updates to 99 %, one model minus another"
-    return difference(attention, other, 'updates_to_99')
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #4e8a4f47
 def loss_spread(attention, other):
@@ -126,12 +117,12 @@ copying('lower loss than hashing', COPIES,
 copying('harder at the beginning', 'Section 6, answer of the authors',
         'Early in training linear attention is behind softmax',
         'below 10,000 updates', region=above_zero,
-        measure=slower_to_99('linear','softmax'), form='{:+.0f} updates',
+        measure=difference('linear','softmax','updates_to_99'), form='{:+.0f} updates',
         setting='updates to 99 %, linear minus softmax')
 copying('elu+1 is slow where weights are sparse', 'Section 6, answer of the authors',
         'Problems that need sparse attention are harder with elu(x)+1 than with other maps',
         'may be', region=above_zero,
-        measure=slower_to_99('linear','linear-hedgehog'), form='{:+.0f} updates',
+        measure=difference('linear','linear-hedgehog','updates_to_99'), form='{:+.0f} updates',
         setting='updates to 99 %, elu+1 minus the hedgehog map')
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #44ec5b05
@@ -163,9 +154,7 @@ printed = {8: (221,1738), 16: (236,3004), 32: (287,5373), 64: (416,10071)}
 julia = 'PyTorch on a processor, not Julia on a GPU'
 reason = 'Attention that writes out all outer products has such ratios.'
 
-def slower_at(n):
-    "State the claim of one row of that table"
-    softmax,linear = printed[n]
+for n,(softmax,linear) in printed.items():
     factor = linear/softmax
     times = f'{factor:.1f} times'
     timed(f'{times} slower at {n}', f'Table 1, row {n}',
@@ -174,10 +163,9 @@ def slower_at(n):
           setting="linear over softmax, the replication's model, one CPU thread",
           other=julia, family='times of table 1', why=reason if n==max(printed) else '')
 
-for n in printed: slower_at(n)
-
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #600f6cc3
-crossed = partial(timed, measure=crossing('training'), form='{:.0f}',
+crossed = partial(timed, form='{:.0f}',
+                  measure=lambda runs: crossover_interval(runs[0], 'training'),
                   setting='length from which on linear trains faster than softmax, one CPU thread')
 crossed('faster from 512 on', f'Claim 3; {PAPER}, figure 1',
         'Linear attention is faster than softmax from 512 positions on',
@@ -246,9 +234,7 @@ copying('small batches prevent convergence', 'Section 3.5',
         region=at_most(.99, '{:.0%}'), results='linear_copy_8', form='{:.2%}',
         measure=mean_of('linear','epochs.masked_accuracy.-1'),
         setting='accuracy after 1,500 updates with batches of 8, three seeds',
-        smaller='length 32, 1,500 updates and a decoder of width 128', hours=.2,
-        command='reformer_rnn linear_copy --attention linear --bs 8 --seeds 0 1 2 '
-                '--results results/linear_copy_8')
+        smaller='length 32, 1,500 updates and a decoder of width 128')
 own('its own model does not converge', 'Section 4.1, figure 2',
     'Encoder and decoder of four blocks of width 512 do not converge with linear attention in '
     '3,000 steps of 8', 'losses of 0 to 70', region=at_most(.99, '{:.0%}'), form='{:.1%}',
@@ -309,11 +295,8 @@ larger('4,000 times faster on CIFAR-10', f'Section 1; {PAPER}, table 2',
        'Images of 3,072 pixels are generated more than 4,000 times faster', '4,462', 4462.,
        near(4462., form='{:,.0f}'), measure=drawing('from scratch', 4, 1, 3072),
        setting='four images at once over one with softmax, one CPU thread',
-       smaller='a CPU instead of a GPU', hours=.02,
-       why='The factor is against softmax that reads the whole image again for every pixel.',
-       command='reformer_rnn digits_speed --attention softmax linear --lengths 3072 '
-               '--batches 1 4 --n-layers 16 --rounds 5 --places 1 '
-               '--results results/digits_speed_3072')
+       smaller='a CPU instead of a GPU',
+       why='The factor is against softmax that reads the whole image again for every pixel.')
 state('speech recognition', f'{PAPER}, table 3',
       'On WSJ linear attention is three times as fast in training as softmax, '
       'and errs more often',
@@ -330,11 +313,6 @@ def both_passes(name, other, n=4096, other_n=None):
 def solved(attention, path):
     "Measure: share of seeds with an accuracy of 99 % or more"
     return lambda runs: share_of(x>=.99 for x in runs.of(attention).values(path))
-
-# Time of a step from a state 16,384 tokens old, over one of 16 tokens, a single row
-late = dict(batch=1, position=16384)
-early = dict(batch=1, position=16)
-old_states = rows_ratio('steps', late, early)
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #5246aead
 DELTA = 'delta rule papers'
@@ -375,7 +353,8 @@ kernel('the delta rule in linear time', 'Yang et al. 2024b, abstract',
 kernel('constant time a token', 'Schlag et al. 2021, section 4.2',
        'The state has a fixed size, so a step takes the same time, however much it has seen',
        'constant', 1.,
-       constant, measure=old_states,
+       constant, measure=rows_ratio('steps', dict(batch=1, position=16384),
+                                    dict(batch=1, position=16)),
        setting='a step after 16,384 tokens over one after 16, one CPU thread')
 kernel('a gate costs little', 'Yang et al. 2025, throughput comparison',
        'The gated delta rule takes hardly more time than the delta rule', 'marginal',

@@ -63,10 +63,11 @@ published_errors = read_published("""
 def published_change(
     errors:dict, # Source -> (MSE, MAE), as in `published_errors`
     source:str, # One of `SOURCES`
+    column:int=0, # 0 for the squared error, 1 for the absolute one
 )->float: # None where not both are published
-    "Squared error of the RSA-Informer minus that of the Informer"
+    "Error of the RSA-Informer minus that of the Informer"
     plain,recurrent = (errors.get(f'{model} ({source})') for model in ('Informer','RSA-Informer'))
-    return None if recurrent is None else recurrent[0]-plain[0]
+    return None if recurrent is None else recurrent[column]-plain[column]
 
 def published_for(
     run:dict, # Record of a run
