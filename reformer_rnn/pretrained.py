@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 from fastcore.basics import patch
+from torch import nn
 
 import reformer_rnn
 from .core import (
@@ -148,7 +149,8 @@ def specification(
     for name,value in arguments_of(model).items():
         try: found[name] = to_json(value)
         except TypeError as e:
-            raise ValueError(f'{cls.__name__} was built with {name}={value!r}, and {e}: give it '
+            given = type(value).__name__ if isinstance(value, nn.Module) else repr(value)
+            raise ValueError(f'{cls.__name__} was built with {name}={given}, and {e}: give it '
                              'by a name, or register it, as `feature_maps` does') from None
     return {'class': cls.__name__, 'module': cls.__module__, 'arguments': found}
 

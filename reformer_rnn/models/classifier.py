@@ -10,7 +10,7 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_int,values_known
+from ..core import check_int,check_tensor,values_known
 from ..pretrained import Pretrained
 from ..blocks.transformer import check_dropout
 from ..data.vocab import model_ids
@@ -81,6 +81,7 @@ def forward(self:SequenceClassifier,
     ids:Tensor, # Tokens, (b, n)
 )->Tensor: # Logits, (b, n_classes)
     "Read texts and score the classes"
+    check_tensor('ids', ids, 'integers (batch, positions)')
     mask = torch.ones_like(ids, dtype=torch.bool) if self.pad is None else ids!=self.pad
     padded = self.pad is not None and not (values_known(mask) and mask.all())
     if padded and getattr(self.backbone, 'one_length', False):

@@ -25,7 +25,7 @@ def activation_name(
     f, # Activation of an `nn.TransformerEncoderLayer`
 )->str: # A key of `activations`
     "The name of an activation in this library, or `ValueError`"
-    if f is F.relu or isinstance(f, nn.ReLU): return 'relu'
+    if f in (F.relu,torch.relu) or isinstance(f, nn.ReLU): return 'relu'
     if f is F.gelu: return 'gelu'
     if isinstance(f, nn.GELU): return 'gelu' if f.approximate=='none' else 'gelu_tanh'
     raise ValueError(f'activation {f}: expected relu or gelu')
@@ -38,6 +38,9 @@ def from_encoder_layer(
 )->Block: # With the same weights, copied
     """Build a block of this library, batch first, with the weights of a PyTorch layer, or raise
     `ValueError`"""
+    if not isinstance(layer, nn.TransformerEncoderLayer):
+        hint = '; convert each of its `layers`' if isinstance(layer, nn.TransformerEncoder) else ''
+        raise ValueError(f'a {type(layer).__name__}: expected an nn.TransformerEncoderLayer{hint}')
     if layer.linear1.bias is None:
         raise ValueError('bias=False: expected a layer with biases in its feed-forward half')
     new = from_multihead(layer.self_attn, attention, causal, **options)
@@ -82,6 +85,9 @@ def check_gpt2_config(
                            add_cross_attention=False, layer_norm_epsilon=1e-5).items():
         if getattr(c, name)!=usual:
             raise ValueError(f'{name}={getattr(c, name)}: expected {usual}, as in GPT-2')
+    if c.embd_pdrop!=c.resid_pdrop:
+        raise ValueError(f'embd_pdrop={c.embd_pdrop} and resid_pdrop={c.resid_pdrop}: expected one '
+                         'dropout for embeddings and blocks; make them equal in `base.config`')
 
 # %% ../../nbs/30_models/15_foreign.ipynb #ab9739f7
 def lm_from_gpt2(
@@ -97,6 +103,9 @@ def lm_from_gpt2(
                    dropout=c.resid_pdrop, activation=gpt2_activations[c.activation_function],
                    out_bias=False, bias=True)
     theirs = {k.removeprefix('transformer.'): o for k,o in base.state_dict(keep_vars=True).items()}
+    if not {'wte.weight','h.0.attn.c_attn.weight'}<=theirs.keys():
+        raise ValueError('the base has other weights than a GPT-2: if it has an adapter, merge it '
+                         'first (`merge_and_unload`)')
     weights = {'embed.tokens.weight': theirs['wte.weight'], 'out.weight': theirs['lm_head.weight'],
                'embed.positions.table.weight': theirs['wpe.weight'],
                'norm.weight': theirs['ln_f.weight'], 'norm.bias': theirs['ln_f.bias']}

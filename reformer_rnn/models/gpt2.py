@@ -24,8 +24,8 @@ from torch.utils.checkpoint import checkpoint
 
 from ..attention.sliding import check_rows
 from ..core import (
-    cast_state,check_choice,check_folder,check_int,first_line,in_transform,own_state,read_json,
-    values_known,whole_folder)
+    cast_state,check_choice,check_folder,check_int,check_tensor,first_line,in_transform,own_state,
+    read_json,values_known,whole_folder)
 from ..pretrained import Kind,Pretrained,kinds
 from ..data.documents import ByteVocab
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
@@ -422,6 +422,7 @@ def read(self:RecurrentGPT2,
     mask:Tensor=None, # (b, n) boolean, False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
     "Read window by window, continuing from `state`"
+    check_tensor('ids', ids, 'integers (batch, positions)')
     outs = []
     # fastai's own tensors would spread into the state
     if not torch.compiler.is_compiling(): ids = ids.as_subclass(Tensor)
@@ -471,6 +472,7 @@ def next_logits(self:RecurrentGPT2,
 ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
     "Read tokens and predict the one that follows, from anywhere in a window"
     if mask is not None: raise ValueError('a mask: expected texts of one length, without padding')
+    if not len(ids): self.check(ids) # transformers cannot read an empty batch
     state,inside,cache,window = state or Reading(None, None, None, ids[:,:0])
     while ids.shape[1]:
         past = window.shape[1]

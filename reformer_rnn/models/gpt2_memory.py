@@ -294,6 +294,7 @@ def pool_matrix(
     m:int, # Pieces
     # Number of tokens that count in each row, (b,); None for all of them
     lengths:Tensor=None,
+    dtype:torch.dtype=None, # Floating type; None for the default one
 )->Tensor: # (m, n) or (b, m, n), every row a mean
     "Means of m pieces of n tokens; pieces share tokens where n is no multiple of m"
     device = None if lengths is None else lengths.device
@@ -303,6 +304,7 @@ def pool_matrix(
     start = piece*count//m
     end = ((piece+1)*count+m-1)//m
     inside = (t>=start.unsqueeze(-1)) & (t<end.unsqueeze(-1))
+    inside = inside.to(dtype or torch.get_default_dtype())
     return inside/inside.sum(-1, keepdim=True).clamp(min=1) # a row without tokens has means of zero
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #45387704
@@ -374,7 +376,7 @@ def keys_values(self:PooledMemory, block, e):
     d = self.shape.d_model
     attn = block.attn
     x = block.ln_1(e.to(block.ln_1.weight.dtype))
-    kv = x @ attn.c_attn.weight[:,d:] + attn.c_attn.bias[d:]
+    kv = attn.c_attn(x)[...,d:] # its weight alone may not be all: an adapter stands beside it
     return [F.pad(o, (0,0,1,0)).unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2)
             for o in kv.chunk(2, -1)]
 
@@ -404,7 +406,8 @@ def remember(self:PooledMemory, ctx, output):
     "Sum up a window in m vectors, (b, m, d)"
     h = sum(w*o.to(w.dtype) for w,o in zip(self.mix.softmax(0),
                                            [*ctx.hidden[:-1],output.last_hidden_state]))
-    pooled = pool_matrix(h.shape[1], self.m, ctx.lengths).to(h) @ h
+    exact = torch.promote_types(h.dtype, torch.float32) # half precision cannot count to 300
+    pooled = pool_matrix(h.shape[1], self.m, ctx.lengths, exact).to(h) @ h
     new = self.network(self.norm(pooled))+self.place
     return new if self.carry is None else self.carry(ctx.state, new)
 

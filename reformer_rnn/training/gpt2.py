@@ -54,7 +54,7 @@ def gpt2_learner(
     if frozen and not list(model.rec.parameters()):
         raise ValueError(f'a frozen base and kind={model.kind!r} '
                          'leave nothing to train: use frozen=False')
-    seq_len = check_int('seq_len of the loader', dls.train.seq_len)
+    seq_len = check_int('seq_len of the loader', getattr(dls.train, 'seq_len', None))
     if model.rec.carries and seq_len<=model.window:
         raise ValueError(f'seq_len={seq_len} is one window of {model.window} a step: what '
                          f'{model.kind!r} writes would never be read while its gradient is known; '
