@@ -48,6 +48,7 @@ def example_of(
                          'this library')
     return dict(ids=tokens(vocab_sz, n))
 
+# %% ../../nbs/30_models/17_export.ipynb #3edbb699
 def window_example(part, numbers):
     "Example inputs for a forecaster with this `Informer`, or with this map alone"
     if isinstance(part, Informer):

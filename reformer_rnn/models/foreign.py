@@ -30,6 +30,7 @@ def activation_name(
     if isinstance(f, nn.GELU): return 'gelu' if f.approximate=='none' else 'gelu_tanh'
     raise ValueError(f'activation {f}: expected relu or gelu')
 
+# %% ../../nbs/30_models/15_foreign.ipynb #35fa3bf8
 def from_encoder_layer(
     layer:nn.TransformerEncoderLayer, # Layer whose weights are copied
     attention:str='softmax', # A key of `attention_layers`, of a layer with the same projections
