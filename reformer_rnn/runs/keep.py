@@ -93,10 +93,11 @@ def measured(
     "The numbers that count, as far as a run has measured them; older ones may lack some"
     found = {}
     for path in paths:
-        try: value = number(record, path)
-        except (LookupError,TypeError,ValueError): continue
+        try:
+            value = number(record, path)
+            if isinstance(value, list): value = sum(value)/len(value)
+        except (LookupError,TypeError,ValueError,ArithmeticError): continue
         if isinstance(value, dict): found |= {f'{path} {name}': v for name,v in value.items()}
-        elif isinstance(value, list): found[path] = sum(value)/max(1, len(value))
         else: found[path] = value
     return found
 
