@@ -97,7 +97,8 @@ more_seeds = {
     ('ETTh1',24): 'Twenty-two of the 25 pairs were added when the others had left it open.',
     ('ETTh1',336): 'Six of the nine pairs of seeds were added when the first had left it open.',
     ('ETTh1',48): 'Twenty-five of the 28 pairs were added when the first were known.',
-    ('ETTh1',168): 'Seven of the ten pairs of seeds were added when the first had left it open.',
+    ('ETTh1',168): 'Of the 30 pairs of seeds 27 were added in three steps, each of a number that '
+                   'was fixed beforehand, as long as the ones before had left it open.',
     ('ETTh2',168): 'Three of the six pairs of seeds were added when the first had left it open.',
     ('ETTh2',336): 'Two of the five pairs of seeds were added when the first had left it open.',
     ('ETTh2',24): 'Eight of the eleven pairs of seeds were added when the others had left it open.',
