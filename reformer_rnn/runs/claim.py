@@ -96,6 +96,7 @@ def bits_in_training(
     losses = runs.of(attention).by_seed('steps.train_loss')
     return {seed: fmean(own[:int(share*len(own))])/log(2) for seed,own in losses.items()}
 
+# %% ../../nbs/60_runs/07_claim.ipynb #4b3ae7fe
 def minus(
     numbers, # `(runs, attention) -> {seed: number}`
     attention:str, # Name of one model
