@@ -8,9 +8,9 @@ __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice'
            'has_values', 'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
            'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices',
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
-           'state_nbytes', 'Movable', 'count_parameters', 'evaluating', 'check_writable', 'in_place_of', 'write_json',
-           'read_json', 'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder', 'settle_folder',
-           'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
+           'state_nbytes', 'state_type', 'Movable', 'count_parameters', 'evaluating', 'check_writable', 'in_place_of',
+           'write_json', 'read_json', 'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder',
+           'settle_folder', 'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,re,shutil,tempfile,threading,time
@@ -351,6 +351,14 @@ def state_nbytes(state)->int: # Bytes
     sizes = []
     map_state(lambda t: sizes.append(t.nelement()*t.element_size()), state)
     return sum(sizes)
+
+# %% ../nbs/00_core.ipynb #f4ab56c1
+def state_type(
+    cls, # Class of states, of parts of states, or of what a state keeps
+):
+    "Class decorator: `torch.load` reads such states from a file, without `weights_only=False`"
+    torch.serialization.add_safe_globals([cls])
+    return cls
 
 # %% ../nbs/00_core.ipynb #614630f5
 class Movable(nn.Module):

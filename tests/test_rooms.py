@@ -71,6 +71,16 @@ def test_no_private_name_crosses_a_file(name):
     private = [(target, o, line) for target, names, line in GRAPH[name] for o in names if o.startswith('_')]
     assert not private, f'{name} imports private names: {private}'
 
+@pytest.mark.parametrize('name', GRAPH)
+def test_no_unused_import(name):
+    "What only tests need is imported by them; an import for its effects has a comment that names them."
+    code = (LIB/f'{name.replace(".", "/")}.py').read_text()
+    tree, lines = ast.parse(code), code.splitlines()
+    bound = {(o.asname or o.name).split('.')[0] for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
+             and '#' not in lines[node.end_lineno-1] for o in node.names}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert not bound-used-{'*'}, f'{name} imports what it does not use: {sorted(bound-used)}'
+
 def test_no_cycle():
     edges = defaultdict(set)
     for name, found in GRAPH.items():

@@ -16,7 +16,7 @@ from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import (
-    cast_state,check_choice,check_int,hide_padding,own_state,trusted)
+    cast_state,check_choice,check_int,hide_padding,own_state,state_type,trusted)
 from .layer import AttentionLayer,merge_heads,register_attention,split_heads
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
@@ -210,6 +210,7 @@ class BlockRecurrentAttention(TwoWayAttention):
         self.options |= dict(n_states=n_states, cell=cell, d_ff=d_ff, tanh=tanh)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #2ccb71fa
+@state_type
 class BlockState(NamedTuple):
     "What block-recurrent attention remembers, after r positions of an incomplete block"
     c:Tensor # States, (b, S, d_model)

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask,own_state
+from ..core import check_choice,check_int,check_mask,own_state,state_type
 from .layer import AttentionLayer,build_attention,register_attention
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #0b85c099
@@ -78,6 +78,7 @@ class ShortConvolution(nn.Module):
         return f'{len(self.weight)}, size={self.size}, activation={self.activation!r}'
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #b5acb118
+@state_type
 class ConvolvedState(NamedTuple):
     "What a convolution and the layer after it remember"
     inputs:Tensor # Last inputs of the convolution, (b, size-1, d_model)

@@ -13,12 +13,13 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_int,check_mask
+from ..core import check_int,check_mask,state_type
 from .convolution import ShortConvolution
 from .delta import delta_attention
 from .layer import AttentionLayer,register_attention,split_heads
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #ad7d4162
+@state_type
 class DeltaState(NamedTuple):
     "What a layer of the delta rule remembers"
     S:Tensor # Matrix that maps keys to values, (b, h, d, d), at least float32

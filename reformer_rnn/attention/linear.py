@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..core import (
     cast_state,check_choice,check_int,check_mask,check_qkv,count_pieces,hide_padding,open_size,
-    ordinary_only,trusted,used_up,values_known,without_autocast)
+    ordinary_only,state_type,trusted,used_up,values_known,without_autocast)
 from ..pretrained import registries
 from .layer import QKVAttention,real_context,register_attention
 
@@ -55,6 +55,7 @@ def get_feature_map(
     return feature_map(*size)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #767e1ee3
+@state_type
 class LinearState(NamedTuple):
     "What linear attention remembers; at least float32"
     S:Tensor # Sum of φ(k) vᵀ, (b, h, c, dv)

@@ -14,8 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..core import (
-    cast_state,check_bias,check_int,check_mask,check_qkv,count_pieces,hide_padding,ordinary_only)
+from reformer_rnn.core import (
+    cast_state,check_bias,check_int,check_mask,check_qkv,count_pieces,hide_padding,ordinary_only,
+    state_type)
 from .cache import append_positions,last_positions
 from .layer import QKVAttention,check_state_type,register_attention,sdpa
 
@@ -30,6 +31,7 @@ def window_distances(
     return (last+1-window if causal else -last),last
 
 # %% ../../nbs/10_attention/04_local.ipynb #fec01370
+@state_type
 class LocalState(NamedTuple):
     "What local attention remembers: always as many past positions as the window reaches back"
     k:Tensor # Keys, (b, h, r, d)

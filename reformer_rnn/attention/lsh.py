@@ -20,9 +20,9 @@ from fastcore.basics import patch
 from torch.overrides import handle_torch_function,has_torch_function
 from torch.utils.weak import WeakIdKeyDictionary
 
-from ..core import (cast_state,check_choice,check_int,check_mask,check_qkv,
-                               discrete_choice,has_values,hide_padding,
-                               in_transform,open_size,ordinary_only,without_autocast)
+from ..core import (
+    cast_state,check_choice,check_int,check_mask,check_qkv,discrete_choice,has_values,hide_padding,
+    in_transform,open_size,ordinary_only,state_type,without_autocast)
 from .buckets import (
     attend_places,build_table,enter_positions,reachable)
 from .cache import append_positions,must_copy
@@ -388,6 +388,7 @@ class _HashedAttention(torch.autograd.Function):
         return *grads,*[None]*5
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #81065fbd
+@state_type
 class LSHState(NamedTuple):
     "What hashed attention remembers"
     k:Tensor # Unit keys, (b, h, keys, d)

@@ -13,7 +13,7 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask,check_qkv,discrete_choice
+from ..core import check_choice,check_int,check_mask,check_qkv,discrete_choice,state_type
 from .layer import AttentionLayer,register_attention
 from .local import all_real
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
@@ -92,6 +92,7 @@ def check_knn(q, k, v, k_neighbours, approximate, mask):
     check_mask(mask, (b,h,n,m), key_only=True)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #c62dba92
+@state_type
 class Store(NamedTuple):
     "Keys and values of the last M positions, as a ring buffer"
     k:Tensor # (b, h, M, d)
@@ -135,6 +136,7 @@ def write_store(
     return Store(put(store.k, k), put(store.v, v), real, store.written+n)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #21166fb5
+@state_type
 class MemoryState(NamedTuple):
     "What memorizing attention remembers, after r positions of an incomplete block"
     k:Tensor # Keys of the previous and of the present block, (b, h, W+r, d)

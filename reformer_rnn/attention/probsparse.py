@@ -11,11 +11,11 @@ import math
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from fastcore.basics import patch
 
-from ..core import check_choice,check_int,check_qkv,discrete_choice,in_transform
+from ..core import (
+    check_choice,check_int,check_qkv,discrete_choice,in_transform,state_type)
 from .layer import QKVAttention,register_attention,sdpa
 from .rsa import blend,new_matrices
 
@@ -147,6 +147,7 @@ def blend_rows(
 # %% ../../nbs/10_attention/11_probsparse.ipynb #9c8448c1
 _SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
 
+@state_type
 class ReadOnce(NamedTuple):
     "State of a layer that cannot continue: it only says how much was read"
     length:Tensor # Number of positions, (b,)

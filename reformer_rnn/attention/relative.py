@@ -17,7 +17,7 @@ from torch import Tensor,nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (
-    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size,trusted)
+    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size,state_type,trusted)
 from .cache import WeightsMark,append_positions,last_positions,weights_mark
 from .layer import QKVAttention,register_attention,sdpa,split_heads
 from .local import toeplitz
@@ -132,6 +132,7 @@ def distance_codes(
     return codes.to(dtype)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #fbda5d17
+@state_type
 class RelativeState(NamedTuple):
     "What relative attention remembers"
     x:Tensor # Inputs of the layer, (b, p, d_model) with p of at most `mem_len`

@@ -15,10 +15,10 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask,hide_padding,open_size
+from ..core import check_choice,check_int,check_mask,hide_padding,open_size,state_type
 from .layer import QKVAttention,register_attention
 from .rem import (
-    check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix,rem_mix)
+    check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix)
 from .softmax import KVState,softmax_attention
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a8f5f953
@@ -274,6 +274,7 @@ def new_matrices(
     return rem,new_gate(gate, r, init_mu)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #c65bb6be
+@state_type
 class RSAState(NamedTuple):
     "What self-attention with recurrence remembers"
     kv:KVState # Keys and values

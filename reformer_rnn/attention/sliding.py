@@ -12,11 +12,10 @@ import math
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask,hide_padding
+from ..core import check_choice,check_int,check_mask,hide_padding,state_type
 from .layer import QKVAttention,register_attention,sdpa
 from .local import (
     LocalState,all_real,attend_tiles,extend_local,last_local,local_attention,window_distances)
@@ -249,6 +248,7 @@ def replace_rows(
     return type(old)(*map(pick, old, new))
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #0d203928
+@state_type
 class RSASlidingState(NamedTuple):
     "What a sliding window with recurrence encoding matrices remembers"
     local:LocalState # Keys and values in the window

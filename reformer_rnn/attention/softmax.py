@@ -15,12 +15,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..core import cast_state,check_bias,check_mask,check_qkv,hide_padding,map_state
+from ..core import (
+    cast_state,check_bias,check_mask,check_qkv,hide_padding,map_state,state_type)
 from .cache import append_positions
 from .layer import (
     AttentionLayer,QKVAttention,check_state_type,real_context,register_attention,sdpa)
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #839e8f90
+@state_type
 class KVState(NamedTuple):
     "What softmax attention remembers"
     k:Tensor # Keys, (b, h, m, d)

@@ -12,7 +12,6 @@ from dataclasses import asdict,dataclass,fields
 from numbers import Integral
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor

@@ -6,7 +6,7 @@
 __all__ = ['TEXT8_SYMBOLS', 'download_text', 'wiki_text', 'encode_text8', 'decode_text8', 'text_name']
 
 # %% ../../nbs/40_data/03_wiki.ipynb #f7c2178a
-import hashlib,os,re,shutil,tempfile,zlib
+import hashlib,os,re,tempfile,zlib
 from http.client import HTTPException
 from pathlib import Path
 from urllib.request import urlopen

@@ -16,11 +16,10 @@ from fastcore.basics import patch
 import torch
 from torch import Tensor,nn
 
-from ..core import check_int,count_parameters,evaluating
+from ..core import count_parameters,evaluating
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
 from ..models.block_recurrent import FeedbackStack,feedback_layer
 from ..models.lm import LM
-from ..models.names import parse_attention
 from .card import importing_here
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #52726955

@@ -17,7 +17,6 @@ from ..runs.experiment import Experiment,Settings
 class CheckConfig(Settings):
     "Settings of the command `check`"
     positional = 'layer' # The option that needs no name
-    may_be_zero = 'seed',
     layer:str = '' # Class or function that builds the layer, as package.module:Name
     d_model:int = 64 # Width of its input, with which it is built
     options:tuple = () # More arguments for building it, such as n_heads=4

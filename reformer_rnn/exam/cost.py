@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import torch
 
-from ..core import trusting
+from ..core import evaluating,trusting
 from .candidates import all_candidates,exam_model,find_candidate
-from ..models.lm import evaluating
 from ..runs.measure import Measurement,Measuring,ratio,timed_units,training_call
 
 # %% ../../nbs/80_exam/04_cost.ipynb #c0570a0a

@@ -21,11 +21,11 @@ from fastai.learner import Learner
 from fastai.optimizer import Adam
 from torch import Tensor,nn
 
-from ..core import check_choice,check_writable,first_line,seed_everything,state_nbytes
+from ..core import (
+    check_choice,check_writable,evaluating,first_line,seed_everything,state_nbytes)
 from ..data.exam_tasks import ExamDL,exam_dls,exam_tasks
 from ..data.loaders import IGNORE
 from .candidates import all_candidates,exam_model,find_candidate
-from ..models.lm import evaluating
 from ..runs.experiment import Experiment
 from ..runs.read import Runs
 from ..runs.train import LongRun,fit_recorded,kept_run,record_head,run_one,run_path

@@ -8,7 +8,7 @@ __all__ = ['Job', 'SAME', 'OTHER', 'reproduce_experiment', 'expected_minutes', '
            'work_off', 'run_reproduce', 'not_reproduced']
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #66e9ae33
-import json,random,time
+import random,time
 from collections import namedtuple
 from contextlib import redirect_stderr,redirect_stdout
 from dataclasses import dataclass,fields,replace

@@ -8,10 +8,9 @@ __all__ = ['Carrying', 'without_state']
 # %% ../../nbs/30_models/01_carry.ipynb #aefb7f3c
 from contextlib import contextmanager
 
-import torch
 from torch import nn
 
-from ..core import detach_state,evaluating
+from ..core import detach_state
 
 # %% ../../nbs/30_models/01_carry.ipynb #e58e73ee
 class Carrying:

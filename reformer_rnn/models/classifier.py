@@ -10,11 +10,10 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_int,check_tensor,values_known
+from ..core import check_int,check_tensor,evaluating,values_known
 from ..pretrained import Pretrained
 from ..blocks.transformer import check_dropout
 from ..data.vocab import model_ids
-from .carry import evaluating
 
 # %% ../../nbs/30_models/16_classifier.ipynb #cc20a901
 def masked_pooling(

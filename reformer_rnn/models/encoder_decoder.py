@@ -13,16 +13,13 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_int,check_mask_type,check_tensor,detach_state,select_state
+from ..core import (
+    check_int,check_mask_type,check_tensor,detach_state,evaluating,select_state,state_type)
 from ..pretrained import Pretrained
 from ..attention.layer import attention_layers,build_attention
-# each registers its layers
-from ..attention import (
-    softmax,linear,lsh,local,features,decay,fla,rsa,relative,sliding,block_recurrent,memory)
 from ..blocks.positions import Embed
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Step,check_dropout
-from .carry import evaluating
 from .generate import (
     check_generator,check_room,check_sampling,sample_token)
 from .lm import model_parts
@@ -197,6 +194,7 @@ def forward(self:EncoderDecoder,
     return self.out(self.norm(x))
 
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #736346e0
+@state_type
 class DecoderState(NamedTuple):
     "What a decoder remembers"
     position:Tensor # Number of target tokens read, (b,)

@@ -19,7 +19,7 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_int,check_mask_type,first_line,trusting,using_up
+from ..core import check_int,check_mask_type,first_line,trusting
 from ..data.vocab import continue_text
 from .carry import Carrying
 from .tape import Replay,Steps,same_form

@@ -18,7 +18,7 @@ from urllib.request import getproxies
 
 import torch
 from fastcore.basics import patch
-from torch import Tensor,nn
+from torch import Tensor
 from torch.nn.attention import SDPBackend,sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 

@@ -16,19 +16,28 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int
+from ..core import check_choice,check_int,state_type
 from ..attention.block_recurrent import check_rows
 from ..attention.rem import rem_mix
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #322b5d79
+@state_type
 class GPT2State(NamedTuple):
     "What a model remembers between two windows"
     memory:Tensor # (b, ...), depending on the kind; at least float32
     known:Tensor # (b,) boolean: which rows have read a window
 
-class PooledState(GPT2State): "What `kv` remembers: m vectors, (b, m, d_model)"
-class TokensState(GPT2State): "What `rmt` remembers: m vectors, (b, m, d_model)"
-class SumsState(GPT2State): "What `glr` remembers: the sums of every layer, (b, layers, r)"
+@state_type
+class PooledState(GPT2State):
+    "What `kv` remembers: m vectors, (b, m, d_model)"
+
+@state_type
+class TokensState(GPT2State):
+    "What `rmt` remembers: m vectors, (b, m, d_model)"
+
+@state_type
+class SumsState(GPT2State):
+    "What `glr` remembers: the sums of every layer, (b, layers, r)"
 
 class GPT2Shape(NamedTuple):
     "The sizes of a GPT-2 that a memory has to fit"

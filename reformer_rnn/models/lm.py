@@ -13,14 +13,12 @@ from typing import NamedTuple
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask_type,check_tensor,import_modules
+from ..core import (
+    check_choice,check_int,check_mask_type,check_tensor,import_modules,state_type)
 from ..pretrained import Pretrained
 from ..attention.layer import (
     AttentionLayer,attention_layers,build_attention,check_state_type,convert_attention)
 from .search import Generating
-# can be had from here as well
-from .carry import evaluating
-from .generate import check_sampling,sample_token
 from .names import named_attention
 from .tape import same_form
 from ..blocks.positions import Embed
@@ -30,6 +28,7 @@ from ..blocks.transformer import Block,PostNormBlock,Stack,check_dropout
 import_modules('reformer_rnn.attention'); # layers register by being there
 
 # %% ../../nbs/30_models/05_lm.ipynb #9f3c357d
+@state_type
 class LMState(NamedTuple):
     "What a language model remembers"
     position:Tensor # Number of real tokens seen, (b,)

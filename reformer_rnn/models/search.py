@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 from fastcore.basics import patch
 
-from ..core import check_int,select_state,trusting
-from .carry import evaluating
+from ..core import check_int,evaluating,select_state,trusting
 from .generate import (
     Generating,check_logits,check_prompts,check_room,check_stop,read_pieces,rows_by_length)
 

@@ -17,14 +17,12 @@ from fastai.learner import Learner
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_int
+from ..core import check_int,evaluating
 from ..data.forecast import (
     Windows,baselines,evaluate_forecast,forecast_dls,forecast_windows)
 from ..data.outlook import check_frame,forecast_rows,windows_outlook
 from ..data.series import Scaler,frame_series,season_rows,series_borders
-from ..data.text import Split
 from ..models.baselines import Corrected,Ensemble,each_mse,fitted_map
-from ..models.carry import evaluating
 from ..models.informer import Informer
 from .callbacks import KeepBest,PerFit,StopOnNonFinite
 

@@ -15,10 +15,9 @@ from fastai.losses import CrossEntropyLossFlat
 from fastai.text.data import LMDataLoader
 from fastai.callback import schedule,progress # fit_one_cycle, lr_find; progress bars
 
-from ..core import check_int,select_state
+from ..core import check_int,evaluating,select_state
 from ..data.copy import IGNORE
 from ..data.vocab import adopt_vocab
-from ..models.carry import evaluating
 from ..models.lm import LM
 from .callbacks import (
     CarryState,ResetRows,StopOnNonFinite,Throughput,check_restart)

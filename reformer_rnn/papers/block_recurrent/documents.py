@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from fastai.learner import Learner
 
-from ...core import check_int,count_parameters,seed_everything
+from ...core import check_int,evaluating,seed_everything
 from ...attention.block_recurrent import BlockRecurrentAttention
 from ...data.loaders import IGNORE,Loaders
 from ...data.documents import (ByteVocab,Document,Documents,disguises,read_folder,
@@ -35,7 +35,7 @@ from ...data.text import Split,bigram_bits,unigram_bits
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8e0ed32c
 from ...models.block_recurrent import (BlockRecurrentLM,forget_states,scaled_model,
                                                  scaled_row,swap_states)
-from ...models.lm import LM,evaluating
+from ...models.lm import LM
 from ...training.callbacks import ResetRows
 from .recall import brt_learner,optimizers
 from ...runs.read import Runs,dashed,legend_below,shown

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import torch
 from fastai.learner import Learner
 
-from ...core import check_choice,seed_everything
+from ...core import check_choice,evaluating,seed_everything
 from ...attention.block_recurrent import (
     FixedGate,LSTMGate,SkipUpdate,StateCell,state_cells,state_gates)
 from ...attention.layer import merge_heads
@@ -25,7 +25,7 @@ from ...data.loaders import Loaders
 from ...data.recall import (
     RECALL_QUERY,RECALL_VALUES,RecallDL,generated_dls,recall_batch)
 from ...models.block_recurrent import BlockRecurrentLM
-from ...models.lm import LM,evaluating
+from ...models.lm import LM
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
 from ...training.schedules import StepSchedule,adafactor,torch_adam

@@ -15,9 +15,8 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from ...core import count_parameters,state_nbytes
+from ...core import count_parameters,evaluating,state_nbytes
 from ...models.block_recurrent import WindowLM,scaled_model,scaled_row,table_1
-from ...models.lm import evaluating
 from ...runs.read import shown
 from ...runs.measure import (
     Measurement,Measuring,in_turns,installed,peak_rows,ratio,timed,typical)

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 from fastai.learner import Learner
 
-from ...core import seed_everything
+from ...core import evaluating,seed_everything
 from ...data.exam_tasks import ExamDL,ExamTask,exam_dls,exam_tasks
 from ...data.loaders import IGNORE
 from ...data.recall import PAIR_SYMBOLS,RECALL_VALUES,pairs_batch
-from ...models.lm import LM,evaluating
+from ...models.lm import LM
 from .recall import SmallStack,brt_learner,stack_model
 from ...training.metrics import MaskedAccuracy
 from ...runs.read import Runs,dashed,legend_below

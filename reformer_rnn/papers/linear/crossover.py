@@ -17,10 +17,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from ...core import seed_everything
+from ...core import evaluating,seed_everything
 from ...attention.softmax import SoftmaxAttention
 from ...models.encoder_decoder import EncoderDecoder
-from ...models.lm import LM,evaluating
+from ...models.lm import LM
 from ...runs.interval import Drawn
 from ...runs.measure import Measurement,Measuring,timed_units,training_call
 

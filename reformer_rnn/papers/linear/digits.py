@@ -21,10 +21,11 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ...core import seed_everything,state_nbytes
+from ...core import evaluating,seed_everything,state_nbytes
 from ...data.digits import LEVELS,SIDE,START,digit_floors,digits_dls,pack_images,pixel_xy
 from ...data.digits import show_digits,split_digits,unpack_images
-from ...models.lm import LM,evaluating,sample_token
+from ...models.generate import sample_token
+from ...models.lm import LM
 from ...training.learner import lm_learner
 from ...training.metrics import masked_nll
 from ...runs.interval import over_seeds

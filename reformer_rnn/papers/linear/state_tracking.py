@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 from fastai.learner import Learner
 
-from ...core import seed_everything
+from ...core import evaluating,seed_everything
 from ...data.loaders import IGNORE
 from ...data.recall import generated_dls
 from ...data.state_tracking import (
     N_KEYS,N_VALUES,N_WRITES,ParityDL,PermutationsDL,ReassignedDL)
-from ...models.lm import LM,evaluating
+from ...models.lm import LM
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
 from ...training.schedules import torch_adam

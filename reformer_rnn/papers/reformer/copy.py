@@ -45,7 +45,6 @@ class CopyConfig(LongRun):
     lr:float = 3e-3 # Highest learning rate of the one-cycle schedule, one cycle for each length
     n_valid:int = 256 # Held-out sequences
     results:str = 'results/copy' # Folder for the JSON file of every run, and the picture
-    may_be_zero = 'grow_from',
 
     @property
     def shorter(self)->tuple:
