@@ -319,9 +319,12 @@ def select_state(
     state, # State of a batch
     rows, # Row numbers (list or LongTensor), may repeat; or a boolean mask over the batch
 ):
-    "The state of the given rows of the batch, in that order"
+    "The state of the given rows of the batch, in that order, or raise `ValueError`"
     rows = torch.as_tensor(rows)
     if rows.is_floating_point() and not rows.numel(): rows = rows.long() # an empty list
+    if rows.ndim!=1 or rows.is_floating_point():
+        raise ValueError(f'rows have shape {tuple(rows.shape)} and dtype {rows.dtype}: expected a '
+                         'list of row numbers, or a boolean mask over the batch')
     return map_state(lambda t: t[rows.to(t.device)], state)
 
 def state_to(state, device):

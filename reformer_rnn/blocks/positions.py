@@ -217,7 +217,7 @@ def forward(self:Embed,
     "Look up tokens and positions, or raise `ValueError` for unknown ones"
     if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
-                         'integers of shape (batch, positions)')
+                         'integers of shape (batch, positions), torch.int64 or torch.int32')
     V = self.tokens.num_embeddings
     if ids.numel() and values_known(ids) and not (0<=ids.min() and ids.max()<V):
         raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: '

@@ -257,8 +257,8 @@ def model_ids(
     "Encode a text with the vocabulary of a model, or raise `ValueError`"
     if model.vocab is None:
         raise ValueError('the model has no vocabulary: set model.vocab to the one that it was '
-                         'trained with, such as ByteVocab() or load_tokenizer(name), or give it '
-                         'numbers of tokens')
+                         'trained with, such as ByteVocab(), load_tokenizer(name) or '
+                         'word_vocab(dls), or give it numbers of tokens')
     vocab = as_vocab(model.vocab)
     check_vocab(vocab, model.vocab_sz)
     model.vocab = vocab

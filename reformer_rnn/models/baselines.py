@@ -122,6 +122,7 @@ class Ensemble(Pretrained):
 def each_mse(
     forecast:Tensor, # (b, horizon, c), or (b, members, horizon, c)
     y:Tensor, # True values, (b, horizon, c)
-)->Tensor: # One number
+    reduction:str='mean', # As for `F.mse_loss`; fastai asks for 'none' to have losses of windows
+)->Tensor: # One number; of the shape of `forecast` without reduction
     "Mean squared error; for an ensemble in training, averaged over its members"
-    return F.mse_loss(forecast, per_member(y, forecast).expand_as(forecast))
+    return F.mse_loss(forecast, per_member(y, forecast).expand_as(forecast), reduction=reduction)

@@ -175,7 +175,8 @@ def check_prompts(
                          '`model_ids(model, text)` has its tokens')
     if ids.ndim!=2 or ids.shape[1]==0 or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
-                         'integers (batch, positions), with at least one position to continue from')
+                         'integers (batch, positions), torch.int64 or torch.int32, with at least '
+                         'one position to continue from')
     if ids.numel() and not (0<=ids.min() and ids.max()<model.vocab_sz):
         raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: expected 0 to '
                          f'{model.vocab_sz-1}')
@@ -214,7 +215,7 @@ def check_stop(
 )->tuple: # Of tokens, perhaps none
     "The tokens that end a text; `ValueError` outside the vocabulary"
     if stop is None: return ()
-    if isinstance(stop, Tensor): stop = stop.flatten().tolist()
+    if hasattr(stop, 'flatten'): stop = stop.flatten().tolist() # a tensor or an array
     tokens = stop if isinstance(stop, (list,tuple,set,range)) else (stop,)
     return tuple(check_int('stop', o, minimum=0, maximum=vocab_sz-1) for o in tokens)
 

@@ -461,6 +461,7 @@ class Reading(NamedTuple):
     state:GPT2State # State at the start of the window
     inside:GPT2State # State at the present position
     cache:object # Keys and values of the window so far; the base extends it in place
+    cached:int # Number of positions in the cache when this was returned
     window:Tensor # Tokens of the window so far, (b, t)
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #78b16d75
@@ -473,7 +474,10 @@ def next_logits(self:RecurrentGPT2,
     "Read tokens and predict the one that follows, from anywhere in a window"
     if mask is not None: raise ValueError('a mask: expected texts of one length, without padding')
     if not len(ids): self.check(ids) # transformers cannot read an empty batch
-    state,inside,cache,window = state or Reading(None, None, None, ids[:,:0])
+    state,inside,cache,cached,window = state or Reading(None, None, None, 0, ids[:,:0])
+    if cache is not None and cache.get_seq_length()!=cached:
+        raise ValueError('state: it has been continued already, which a state inside a window '
+                         'takes only once; read the text once more')
     while ids.shape[1]:
         past = window.shape[1]
         if not past: inside,cache = state,None
@@ -485,7 +489,8 @@ def next_logits(self:RecurrentGPT2,
         else:
             logits,state,_ = self.pass_window(window, state)
             window = window[:,:0]
-    return logits[:,-1],Reading(state, inside, cache, window)
+    cached = 0 if cache is None else cache.get_seq_length()
+    return logits[:,-1],Reading(state, inside, cache, cached, window)
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #a4561653
 def fingerprint(

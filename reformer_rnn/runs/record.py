@@ -53,11 +53,16 @@ def environment(
 def history(
     learn, # fastai `Learner` after a fit
 )->pd.DataFrame: # One row per epoch, one column per metric
-    "Tabulate the epochs of the last fit"
+    """Tabulate the epochs of the last fit, or raise `ValueError` if fastai has forgotten them, as
+    it does when the learner validates or predicts"""
     names = vars(learn.recorder).get('metric_names')
     if names is None: raise ValueError('the learner has not been trained: call fit first')
     names = [name for name in names if name not in ('epoch','time')]
-    return pd.DataFrame([list(row) for row in learn.recorder.values],
+    rows = [list(row) for row in learn.recorder.values]
+    if not rows or len(rows[0])!=len(names):
+        raise ValueError('the learner holds no epochs of a fit: the fit was interrupted, or '
+                         'validate, get_preds or lr_find came after it; call history before them')
+    return pd.DataFrame(rows,
                         columns=names).rename_axis('epoch')
 
 # %% ../../nbs/60_runs/02_record.ipynb #8c57de1b

@@ -130,6 +130,9 @@ def error_band(
                                             for q in (ends,1-ends))
 
 # %% ../../nbs/50_training/13_forecast.ipynb #b9032e8e
+def _forget_band(model, *_): # also called when the model has loaded other weights
+    model.outlook.low = model.outlook.high = model.outlook.coverage = None
+
 def _check_band(outlook):
     "Refuse an outlook without a band"
     if outlook is not None and outlook.low is not None: return
@@ -177,8 +180,7 @@ class Band(PerFit):
     order = KeepBest.order+1 # after the best weights are restored
     def begin(self):
         "Forget the band of earlier weights"
-        about = self.model.outlook
-        about.low = about.high = about.coverage = None
+        _forget_band(self.model)
 
     def after_fit(self):
         "Measure"
@@ -213,6 +215,7 @@ def forecast_learner(
     forecaster = _forecaster(model, parts.train, seeds)
     forecaster.scaler = parts.train.scaler
     forecaster.outlook = about
+    forecaster.register_load_state_dict_post_hook(_forget_band)
     dls = forecast_dls(parts, bs, device=device)
     cbs = [StopOnNonFinite(),KeepBest(0),Band()]
     return Learner(dls, forecaster, loss_func=each_mse, lr=lr, cbs=cbs)

@@ -8,12 +8,15 @@ __all__ = ['SequenceLearner', 'TokenLoss', 'lm_learner', 'copy_learner', 'evalua
 # %% ../../nbs/50_training/04_learner.ipynb #870c82fc
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
+from fastai.callback.tracker import TrackerCallback
 from fastai.learner import Learner
 from fastai.losses import CrossEntropyLossFlat
 from fastai.text.data import LMDataLoader
 from fastai.callback import schedule,progress # fit_one_cycle, lr_find; progress bars
+from fastcore.basics import patch
 
 from ..core import check_int,evaluating,select_state
 from ..data.copy import IGNORE
@@ -52,9 +55,25 @@ class SequenceLearner(Learner):
             if kwargs.get('with_loss'):
                 raise ValueError('with_loss=True: there would be a loss for each row of each '
                                  'batch, and the predictions have a row for each row of the '
-                                 'loader; compute losses from predictions and targets')
+                                 'loader; compute losses from predictions and targets, also '
+                                 'where fastai\'s Interpretation asks for them')
             kwargs |= dict(concat_dim=1, reorder=False)
         return super().get_preds(ds_idx, dl, **kwargs)
+
+# %% ../../nbs/50_training/04_learner.ipynb #addff583
+@patch
+def add_cb(self:SequenceLearner,
+    cb, # Callback, or a class of callbacks
+):
+    """Add a callback. A tracker of fastai, such as `SaveModelCallback`, that watches `BitsPerToken`
+    looks for its smallest value"""
+    Learner.add_cb(self, cb)
+    added = self.cbs[-1]
+    bits = [o.name for o in self.metrics if isinstance(o, BitsPerToken)]
+    if isinstance(added, TrackerCallback) and added.monitor in bits and added.comp is np.greater:
+        added.comp = np.less
+        added.min_delta = -added.min_delta # as fastai does where less is better
+    return self
 
 # %% ../../nbs/50_training/04_learner.ipynb #973b2cf8
 def _check_flags(dls, model, carry, cbs):
@@ -121,6 +140,16 @@ def copy_learner(
     return lm_learner(dls, model, lr, MaskedAccuracy() if metrics is None else metrics, cbs,
                       **kwargs)
 
+# %% ../../nbs/50_training/04_learner.ipynb #9cdfb869
+def _check_bytes(data, needed):
+    "Refuse what is no text, or too short a one"
+    if not isinstance(data, Tensor) or data.ndim!=1:
+        shape = f' of shape {tuple(data.shape)}' if isinstance(data, Tensor) else ''
+        raise ValueError(f'data is a {type(data).__name__}{shape}: expected a text as a tensor '
+                         '(n,), as `read_bytes` gives it')
+    if len(data)<needed:
+        raise ValueError(f'a text of {len(data)} bytes is too short: expected at least {needed}')
+
 # %% ../../nbs/50_training/04_learner.ipynb #9fb9b201
 def evaluate_bits(
     model, # Has `step(ids, state) -> (logits, state)`, as `LM` has
@@ -132,10 +161,8 @@ def evaluate_bits(
     """Compute the bits per byte of a whole text, each byte but the first predicted once;
     `ValueError` if it is too short"""
     check_int('seq_len', seq_len); check_int('bs', bs)
+    _check_bytes(data, bs+1 if carry else 2)
     n = len(data)-1
-    needed = bs if carry else 1
-    if n<needed:
-        raise ValueError(f'a text of {len(data)} bytes is too short: expected at least {needed+1}')
     rows,width = (bs,n//bs) if carry else (n//seq_len,seq_len)
     body = rows*width
     device = next(model.parameters()).device
