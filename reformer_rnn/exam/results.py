@@ -24,9 +24,9 @@ from matplotlib.patches import Patch
 from ..data.exam_tasks import ExamTask,exam_tasks
 from .candidates import all_candidates
 from .cost import cost_rows
-from .run import SOLVED,ExamConfig,best_run,score
+from .run import SOLVED,ExamConfig,best_run,score,test_sequences
 from ..runs.interval import SHARE,Measured,over_seeds
-from ..runs.read import Runs,answers,dashed
+from ..runs.read import Runs,dashed
 
 # %% ../../nbs/80_exam/03_results.ipynb #b5c5c856
 PASS = .95 # Share of right answers from which on a size is passed
@@ -48,7 +48,12 @@ class ExamCell:
     def accuracy(self, size)->Measured:
         "Mean and interval over seeds; None if a seed could not be run"
         shares = self.shares(size)
-        return None if None in shares else over_seeds(shares, SHARE, answers(self.runs))
+        return None if None in shares else over_seeds(shares, SHARE, self.sequences(size))
+
+    def sequences(self, size)->int:
+        "Test sequences of a size, of all seeds together"
+        length = self.task.length(size)
+        return sum(test_sequences(run['config']['n_test'], length) for run in self.runs)
 
     def passed(self, size)->bool:
         "Does every seed pass at a size?"

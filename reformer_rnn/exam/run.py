@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'TRIAL', 'TEST', 'SOLVED', 'exam_experiment', 'ExamConfig', 'StopSolved',
-           'ShowAnswers', 'exam_dl', 'exam_learner', 'answers', 'test_exam', 'share_right', 'state_sizes',
-           'exam_candidate', 'train_exam', 'diverged', 'exam_folder', 'one_run', 'score', 'best_run', 'cell_runs',
-           'run_exam']
+           'ShowAnswers', 'exam_dl', 'exam_learner', 'answers', 'test_sequences', 'test_exam', 'share_right',
+           'state_sizes', 'exam_candidate', 'train_exam', 'diverged', 'exam_folder', 'one_run', 'score', 'best_run',
+           'cell_runs', 'run_exam']
 
 # %% ../../nbs/80_exam/02_run.ipynb #1203fba8
 import time
@@ -95,9 +95,12 @@ class StopSolved(Callback):
     checkpointed = 'right','spent','why'
     def __init__(self,
         seconds:float, # Maximum processor seconds; 0 for no limit
+        ramp:int=0, # Epochs until sequences of all sizes are trained; before, nothing is solved
         enough:float=.999, # Share of right answers, in two validations in a row
     ):
-        self.seconds,self.enough = seconds,enough
+        self.seconds = seconds
+        self.ramp = ramp
+        self.enough = enough
         self.right = 0
         self.spent = 0.
         self.why = 'all updates done'
@@ -111,7 +114,8 @@ class StopSolved(Callback):
         self.spent += time.process_time()-self.began
         names = self.recorder.metric_names[1:]
         accuracy = self.recorder.values[-1][names.index('masked_accuracy')]
-        self.right = self.right+1 if accuracy>=self.enough else 0
+        solved = self.epoch>=self.ramp and accuracy>=self.enough
+        self.right = self.right+1 if solved else 0
         if self.right>1: self.why = 'solved'
         elif 0<self.seconds<self.spent: self.why = 'out of time'
         else: return
@@ -146,7 +150,7 @@ def exam_learner(
     "Make a `Learner` that validates on held-out sequences of the largest size in training"
     dls = exam_dls(ExamDL, cfg.task[0], cfg.tokens, cfg.epochs, cfg.epoch_steps, cfg.n_valid,
                    seed=seed, device=torch.device(cfg.device))
-    cbs = [StopSolved(cfg.seconds)]
+    cbs = [StopSolved(cfg.seconds, dls.train.ramp)]
     if hasattr(model, 'answers'): cbs.append(ShowAnswers())
     adam = partial(Adam, sqr_mom=.99, eps=1e-8, wd=.01)
     return lm_learner(dls, model, metrics=MaskedAccuracy(), cbs=cbs, opt_func=adam)
@@ -174,6 +178,13 @@ def answers(
     return torch.cat(found, 1)
 
 # %% ../../nbs/80_exam/02_run.ipynb #894c0497
+def test_sequences(
+    n_test:int, # Test sequences of a size
+    length:int, # Their tokens
+)->int:
+    "The sequences of a test, fewer than `n_test` if they are long"
+    return max(1, min(n_test, MOST//length))
+
 @torch.no_grad()
 def test_exam(
     cfg:ExamConfig, # Settings of one task
@@ -188,10 +199,10 @@ def test_exam(
     with evaluating(model):
         for size in sizes:
             length = cfg.only.length(size)
-            n = max(1, min(cfg.n_test, MOST//length))
+            n = test_sequences(cfg.n_test, length)
             dl = exam_dl(cfg, (size,), n, seed, max(1, min(n, 8192//length)))
             try: accuracy[str(size)] = share_right(model, dl, carries)
-            except (ValueError,RuntimeError,IndexError,TypeError) as e:
+            except Exception as e: # a layer that is not ours may raise anything
                 accuracy[str(size)] = None
                 failed[str(size)] = f'{type(e).__name__}: {first_line(e)}'
     return accuracy,failed
@@ -331,21 +342,23 @@ def run_exam(
     cfg.check()
     for name in cfg.attention: find_candidate(name)
     check_writable(cfg.results)
-    began,found,refused = time.monotonic(),[],[]
+    began = time.monotonic()
+    found,refused = [],{}
     cells = [(task,name,seed) for seed in cfg.seeds for task in cfg.task for name in cfg.attention]
     for i,cell in enumerate(cells):
         if 0<cfg.budget*60<time.monotonic()-began:
             print(f'\n{len(cells)-i} cells are left: go on with --resume')
             break
+        if cell[:2] in refused: continue # with another seed
         try: found += cell_runs(cfg, *cell)
         except OtherRun: raise
-        except (ValueError,RuntimeError,TypeError,IndexError,ImportError) as e:
-            refused.append(f'{cell[1]} on {cell[0]}: {e}')
-            print(f'\n{refused[-1]}', flush=True)
-    if refused: print('\nCould not be examined:', *refused, sep='\n')
+        except Exception as e: # a layer that is not ours may raise anything
+            refused[cell[:2]] = f'{cell[1]} on {cell[0]}: {e}'
+            print(f'\n{refused[cell[:2]]}', flush=True)
+    if refused: print('\nCould not be examined:', *refused.values(), sep='\n')
     print(f'\nRuns: {cfg.results}')
     runs = Runs(found)
-    runs.left_out = refused
+    runs.left_out = list(refused.values())
     return runs
 
 # %% ../../nbs/80_exam/02_run.ipynb #4dc42512
