@@ -34,7 +34,6 @@ LONG_CELLS = {  # Notebook: what stands first in a longer cell that is one thing
     '30_models/09_informer': {'Informer'},
     '30_models/12_gpt2': {'_find_gpt2'},
     '30_models/15_foreign': {'gpt2'},
-    '50_training/04_learner': {'evaluate_bits'},
     '80_exam/02_run': {'ExamConfig'},
     'index': {'table'}}
 FREE = re.compile(r'fig-alt|https?://')  # alternative texts and addresses may be longer

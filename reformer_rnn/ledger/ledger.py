@@ -80,7 +80,7 @@ def undecided_markdown(
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #1b4cedc5
 COLOURS = dict(zip(VERDICTS, (
-    '#1a7f5a','#7cc4a0','#c8423b','#e08a5b','#e8c547','#9aa0a8','#d5d8dd')))
+    '#1a7f5a','#4fa57c','#c8423b','#d47a45','#b8930f','#7a6fae','#8b8f98')))
 
 def verdict_legend(fig, rows):
     "Explain the colours above the axes, with the number of claims of each"

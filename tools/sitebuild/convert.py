@@ -15,7 +15,7 @@ CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attribut
                      r'(?P<title>.+)\n)?', re.M)
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
-WIDE = 700  # pixels; a wider figure scrolls on a phone instead of shrinking
+WIDE = 640  # pixels; a wider figure scrolls on a phone instead of shrinking
 # Lines of a cell from which on its code is folded, unless it says `#| code-fold: false`: what stands aside of the
 # text, other code, and definitions.
 ASIDE, LONG, WHOLE = 4, 12, 18

@@ -130,6 +130,15 @@ function filterClaims() {
   choose();
 }
 
+// On a narrow screen the drawers cover the text, to which a link in them leads.
+function closeDrawers() {
+  for (const [drawer, box] of [['.toc-drawer', '__toc'], ['.sidebar-drawer', '__navigation']]) {
+    document.querySelector(drawer)?.addEventListener('click', event => {
+      if (event.target.closest('a')) document.getElementById(box).checked = false;
+    });
+  }
+}
+
 document.addEventListener('DOMContentLoaded', () => {
   fillMenu();
   showCurrentPage();
@@ -137,6 +146,7 @@ document.addEventListener('DOMContentLoaded', () => {
   openTarget();
   window.addEventListener('hashchange', openTarget);
   foldAll();
+  closeDrawers();
   previewCitations();
   for (const block of document.querySelectorAll('.cell_input div.highlight, div.highlight-python div.highlight, div.highlight-sh div.highlight, div.highlight-bash div.highlight, div.highlight-bibtex div.highlight, details div.highlight')) {
     const button = document.createElement('button');
