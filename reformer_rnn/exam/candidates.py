@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['WINDOW', 'ORDERLESS', 'window', 'brt', 'declared_candidates', 'ForeignLayer', 'mamba2_mixer', 'qwen3_next_mixer',
            'PresentOnly', 'Oracle', 'Candidate', 'candidate', 'convolved', 'all_candidates', 'find_candidate',
-           'exam_layers', 'foreign', 'check_looks_back', 'exam_model']
+           'own_source', 'exam_layers', 'foreign', 'check_looks_back', 'exam_model']
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #94ba9e1c
 from copy import deepcopy
@@ -17,7 +17,7 @@ from fastcore.basics import patch
 import torch
 from torch import Tensor,nn
 
-from ..core import count_parameters,evaluating
+from ..core import count_parameters,evaluating,file_checksum
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
 from ..models.block_recurrent import FeedbackStack,feedback_layer
 from ..models.lm import LM
@@ -225,6 +225,16 @@ def find_candidate(
                          'width and maps (b, n, width) to the same shape')
     if issubclass(found, AttentionLayer): return Candidate(name, (found,))
     return Candidate(name, (lambda d, h: found(d),), carries=False)
+
+# %% ../../nbs/80_exam/01_candidates.ipynb #8aaf0cfd
+def own_source(
+    name:str, # Name of a candidate
+)->str: # Empty for a candidate of the library, and for a class of a notebook
+    "A checksum of the file that defines a layer of your own, to notice when it has changed"
+    if name in all_candidates(): return ''
+    with importing_here(): module = import_module(name.partition(':')[0])
+    path = getattr(module, '__file__', None)
+    return file_checksum(path) if path else ''
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #e876024d
 def exam_layers(

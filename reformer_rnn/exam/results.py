@@ -25,6 +25,7 @@ from ..data.exam_tasks import ExamTask,exam_tasks
 from .candidates import all_candidates
 from .cost import cost_rows
 from .run import SOLVED,ExamConfig,best_run,score,test_sequences
+from ..runs.claim import check_alike
 from ..runs.interval import SHARE,Measured,over_seeds
 from ..runs.read import Runs,dashed
 
@@ -82,7 +83,7 @@ def settled(self:ExamCell)->bool:
 def exam_cells(
     runs:Runs, # Records of the exam, any number of them
 )->dict: # (task, candidate) -> `ExamCell`, for the cells that were sat
-    "The runs of each cell at its best learning rate"
+    "The runs of each cell at its best learning rate; `ValueError` if their settings differ"
     found = {}
     for (task,name),own in runs.by('task','attention').items():
         if task not in exam_tasks: continue # of another version
@@ -90,6 +91,7 @@ def exam_cells(
         best = best_run(first)
         chosen = [run for run in own if run['rate']==best['rate']]
         chosen.sort(key=lambda run: run['seed'])
+        check_alike(chosen)
         found[task,name] = ExamCell(exam_tasks[task], name, Runs(chosen), len(first))
     return found
 

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'TRIAL', 'TEST', 'SOLVED', 'exam_experiment', 'ExamConfig', 'StopSolved',
            'ShowAnswers', 'exam_dl', 'exam_learner', 'answers', 'test_sequences', 'test_exam', 'share_right',
-           'state_sizes', 'exam_candidate', 'train_exam', 'diverged', 'exam_folder', 'one_run', 'score', 'best_run',
-           'cell_runs', 'run_exam']
+           'state_sizes', 'exam_candidate', 'train_exam', 'diverged', 'check_source', 'exam_folder', 'one_run', 'score',
+           'best_run', 'cell_runs', 'run_exam']
 
 # %% ../../nbs/80_exam/02_run.ipynb #1203fba8
 import time
@@ -26,7 +26,7 @@ from ..core import (
     check_choice,check_writable,evaluating,first_line,seed_everything,state_nbytes)
 from ..data.exam_tasks import ExamDL,exam_dls,exam_tasks
 from ..data.loaders import IGNORE
-from .candidates import all_candidates,exam_model,find_candidate
+from .candidates import all_candidates,exam_model,find_candidate,own_source
 from ..runs.experiment import Experiment
 from ..runs.read import Runs
 from ..runs.train import LongRun,fit_recorded,kept_run,record_head,run_one,run_path
@@ -267,7 +267,7 @@ def train_exam(
     return record | dict(
         accuracy=accuracy, failed=failed, judged=judged, task=cfg.task[0], rate=cfg.rates[0],
         ended=learn.stop_solved.why, state_bytes=state_sizes(cfg, model, attention),
-        chance=cfg.only.chance)
+        chance=cfg.only.chance, source=own_source(attention))
 
 # %% ../../nbs/80_exam/02_run.ipynb #0ac457e9
 def diverged(cfg, learn, attention, seed, e)->dict:
@@ -277,6 +277,16 @@ def diverged(cfg, learn, attention, seed, e)->dict:
     for p in learn.model.parameters(): p.data.zero_()
     return dict(**record_head(cfg, 'exam', attention, seed, learn.model), epochs=dict(epoch=[]),
                 throughput=learn.throughput.record)
+
+# %% ../../nbs/80_exam/02_run.ipynb #e8824b9e
+def check_source(
+    record:dict, # Record of a run
+    name:str, # Name of its candidate
+):
+    "Refuse to keep the run of a layer of one's own whose code has changed since, with `OtherRun`"
+    if record.get('source', '')==own_source(name): return
+    raise OtherRun(f'the code of {name} has changed since its run with seed {record["seed"]} was '
+                   'stored: choose another folder for the results, or leave resume out')
 
 # %% ../../nbs/80_exam/02_run.ipynb #7a22ad34
 def exam_folder(
@@ -297,7 +307,9 @@ def one_run(
     "Train one model and store its record, or keep the stored one"
     own = replace(cfg, task=(task,), attention=(name,), seeds=(seed,), rates=(rate,), budget=0.)
     own.results = f'{cfg.results}/{exam_folder(own)}'
-    if kept := kept_run(own, run_path(own, name, seed)): return kept
+    if kept := kept_run(own, run_path(own, name, seed)):
+        check_source(kept, name)
+        return kept
     print(f'\n{task}, rate {rate:g}', end='')
     record = run_one(own, train_exam, name, seed)
     shares = [f'{"no" if a is None else f"{a:.1%}"} at {n}' for n,a in record['accuracy'].items()]
