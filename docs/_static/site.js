@@ -130,6 +130,25 @@ function filterClaims() {
   choose();
 }
 
+// On a narrow screen the drawers cover the text: a link in them closes them, and keys open them too.
+function useDrawers() {
+  for (const [drawer, name] of [['.toc-drawer', '__toc'], ['.sidebar-drawer', '__navigation']]) {
+    const box = document.getElementById(name);
+    document.querySelector(drawer)?.addEventListener('click', event => {
+      if (event.target.closest('a')) box.checked = false;
+    });
+    for (const label of document.querySelectorAll(`label:not(.overlay)[for=${name}]`)) {
+      label.tabIndex = 0;
+      label.setAttribute('role', 'button');
+      label.addEventListener('keydown', event => {
+        if (event.key !== 'Enter' && event.key !== ' ') return;
+        event.preventDefault();
+        box.checked = !box.checked;
+      });
+    }
+  }
+}
+
 document.addEventListener('DOMContentLoaded', () => {
   fillMenu();
   showCurrentPage();
@@ -137,6 +156,7 @@ document.addEventListener('DOMContentLoaded', () => {
   openTarget();
   window.addEventListener('hashchange', openTarget);
   foldAll();
+  useDrawers();
   previewCitations();
   for (const block of document.querySelectorAll('.cell_input div.highlight, div.highlight-python div.highlight, div.highlight-sh div.highlight, div.highlight-bash div.highlight, div.highlight-bibtex div.highlight, details div.highlight')) {
     const button = document.createElement('button');

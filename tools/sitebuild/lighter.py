@@ -19,6 +19,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'(<math[^>]*) display="inline"', r'\1'),  # as formulas are by themselves
     (r'<tr class="row-(?:odd|even)">', '<tr>'),
     (r'<th class="head">', '<th class=head>'),
+    (r'<table class="api-table docutils align-default"', '<table class="api-table docutils"'),  # as wide as its place
     (r'(<a class="headerlink"[^>]*) title="Link to this heading"', r'\1'),
     (r'<(t[dh][^>]*)><p>((?:(?!</?p[ >]).)*)</p>\s*</(t[dh])>', r'<\1>\2</\3>'))]  # a cell with one paragraph
 
