@@ -194,27 +194,31 @@ def in_process(
             else: os.environ[name] = value
 
 # %% ../../nbs/60_runs/06_measure.ipynb #c5d837de
-def _peak(make, args, device):
+def _peak(make, args):
     "In the fresh process: make what is to be called, and call it"
     call = make(*args)
-    if device.startswith('cuda'):
-        before = torch.cuda.memory_allocated(device)
-        torch.cuda.reset_peak_memory_stats(device)
-        call()
-        return torch.cuda.max_memory_allocated(device)-before
     before = memory_mark('VmRSS')
     call()
     return memory_mark('VmHWM')-before
+
+def _gpu_peak(make, args, device):
+    "By PyTorch's account of a GPU"
+    call = make(*args)
+    before = torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    call()
+    return torch.cuda.max_memory_allocated(device)-before
 
 def peak_bytes(
     make, # A function that can be imported, and returns a call to measure, without arguments
     *args, # Arguments of `make`
     device:str='cpu', # Where it runs
-    **options, # `threads` and `env` of `in_process`
+    **options, # `threads` and `env` of `in_process`, which a GPU does without
 )->int: # Bytes beyond those in use after `make`; None where this cannot be measured
-    "The most memory that a call needs, in a fresh process"
-    if not device.startswith('cuda') and memory_mark('VmRSS') is None: return None
-    return in_process(_peak, make, args, device, **options)
+    "The most memory that a call needs: on a CPU, in a fresh process"
+    if device.startswith('cuda'): return _gpu_peak(make, args, device)
+    if memory_mark('VmRSS') is None: return None
+    return in_process(_peak, make, args, **options)
 
 # %% ../../nbs/60_runs/06_measure.ipynb #f0d61ccf
 def peak_rows(
