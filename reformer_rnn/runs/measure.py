@@ -277,14 +277,22 @@ class Measuring(Experiment):
         cfg.check()
         path = check_writable(cfg.results)/f'{self.file or self.name}.json'
         with quiet_machine(cfg.threads):
-            if callable(self.does): parts = self.does(cfg)
-            else: parts = {name: measure(cfg) for name,measure in self.does.items()}
+            parts = self.does(cfg) if callable(self.does) else self.in_parts(cfg)
         machine = environment(getattr(cfg, 'device', 'cpu'))
         record = dict(experiment=self.name, config=asdict(cfg), environment=machine) | parts
         write_json(path, record)
         print(f'Stored in {path}')
         if self.report: print_tables(self.report(record))
         return record
+
+    def in_parts(self, cfg)->dict:
+        "Measure one part after another, and print how long each has taken"
+        found = {}
+        for name,measure in self.does.items():
+            start = time.perf_counter()
+            found[name] = measure(cfg)
+            print(f'  {name}: {time.perf_counter()-start:,.1f} s', flush=True)
+        return found
 
 # %% ../../nbs/60_runs/06_measure.ipynb #59bb4025
 def installed(

@@ -253,12 +253,13 @@ def shown(
 def made_on(
     *runs:dict, # Records
 )->str: # One line per kind of machine
-    "Processor, threads, PyTorch and dates of records"
+    "GPU, if there is one, processor, threads, PyTorch and dates of records"
     dates = {}
     for run in runs:
         env = run['environment']
         threads = f'{env["threads"]} thread{"s"*(env["threads"]>1)}'
         machine = f'{env["cpu"]}, {threads}, PyTorch {env["torch"]}'
+        if (device := env.get('device', 'cpu'))!='cpu': machine = f'{device}; {machine}'
         dates.setdefault(machine, set()).add(env['date'][:10])
     return '\n'.join(f'{machine}, {" to ".join(sorted({min(days),max(days)}))}'
                      for machine,days in dates.items())
