@@ -15,7 +15,7 @@ from torch import Tensor,nn
 from .layer import run_segments
 from reformer_rnn.attention.report import (
     Entry,Failed,LayerReport,Skipped,Subject,ask,described,in_words,layer_check,layer_checks,
-    make_subject)
+    make_subject,wake)
 from ..core import (
     check_choice,check_int,map_state,saved_nbytes,select_state,state_nbytes)
 
@@ -53,6 +53,14 @@ def _example(
     "All that is needed to reproduce a failure"
     dtype = str(x.dtype).removeprefix('torch.')
     return dict(shape=list(x.shape), dtype=dtype, seed=subject.seed, **more)
+
+# %% ../../nbs/10_attention/92_check_layer.ipynb #f4dfc9c0
+@layer_check('weights of zero', 'which trainable weights are drawn, because they are zero',
+             judged=False)
+def _check_zeros(subject):
+    drawn = wake(copy.deepcopy(subject.layer), subject.seed)
+    more = ', ...' if len(drawn)>4 else ''
+    return ', '.join(drawn[:4])+more if drawn else 'none'
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #22e469b1
 @layer_check('output', 'y has the shape and type of x, and comes alone or with a state')

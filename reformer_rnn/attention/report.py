@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Check', 'layer_checks', 'LENGTHS', 'COARSE', 'Failed', 'Skipped', 'layer_check', 'Adapted', 'layer_arguments',
-           'first_tensor', 'described', 'sample_input', 'Subject', 'find_builder', 'in_words', 'make_subject', 'Entry',
-           'ask', 'LayerReport', 'read_report']
+           'first_tensor', 'described', 'sample_input', 'Subject', 'wake', 'find_builder', 'in_words', 'make_subject',
+           'Entry', 'ask', 'LayerReport', 'read_report']
 
 # %% ../../nbs/10_attention/91_report_card.ipynb #36c0caa1
 import copy,html,inspect,io,logging,traceback,warnings
@@ -18,6 +18,7 @@ from importlib import import_module
 import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
+from torch.nn.parameter import is_lazy
 
 from ..core import check_choice,read_json,write_json
 
@@ -130,13 +131,28 @@ class Subject:
         self.errors = {} # by length: what was raised, or None
         self.random = False
 
+# %% ../../nbs/10_attention/91_report_card.ipynb #20eb43f1
+def wake(
+    layer:nn.Module, # Any module; it is changed
+    seed:int=0, # Seed of the report
+)->list: # Names of the parameters that were drawn
+    "Draw every trainable parameter that is zero throughout, with a standard deviation of 0.1"
+    def asleep(p): return p.requires_grad and not p.is_meta and p.numel() and not p.any()
+    g = torch.Generator().manual_seed(seed)
+    found = {name: p for name,p in layer.named_parameters() if not is_lazy(p) and asleep(p)}
+    with torch.no_grad():
+        for p in found.values(): p.copy_(.1*torch.randn(p.shape, generator=g))
+    return list(found)
+
 # %% ../../nbs/10_attention/91_report_card.ipynb #a417c835
 @patch
 def module(self:Subject,
     dtype:torch.dtype=None, # Type of its weights; default that of the test
 )->nn.Module:
-    "A copy of the layer, in evaluation mode"
-    return copy.deepcopy(self.layer).to(dtype or self.dtype).eval()
+    "A copy of the layer, awake and in evaluation mode"
+    made = copy.deepcopy(self.layer)
+    wake(made, self.seed)
+    return made.to(dtype or self.dtype).eval()
 
 @patch
 def input(self:Subject,
