@@ -106,6 +106,8 @@ patient = partial(full_length, results='copy1024_longer',
                   smaller='1,000 steps of 8 sequences after 3,000 of shorter ones, instead of '
                           '150,000 of 64')
 table = 'Results, table'
+
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #4680822c
 forms = 'full','LSH-8','LSH-4','LSH-2','LSH-1'
 models = {'shared_qk': 'Full', 'lsh-4': 'LSH-4', 'lsh-2': 'LSH-2', 'lsh-1': 'LSH-1'}
 printed = { # Table of the report, in percent: trained with -> evaluated with `forms`
