@@ -59,7 +59,7 @@ class ExamConfig(LongRun):
     d_ff:int = 256 # Feed-forward width with softmax attention; other layers get what fits
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     results:str = 'results/exam' # Folder with a subfolder for every task and rate
-    save_model:bool = False # Keep the trained models?
+    save_model:bool = False # Keep the trained models? Only those of this library's layers can be
     also = dict(attention='layer') # another name of an option
 
     @property

@@ -281,12 +281,14 @@ def plain_bits(
 )->float: # Bits per byte
     "Measure a text that is read from beginning to end, with the state carried along"
     if data is None:
-        raise ValueError('no file: this model has no held-out text of its own; name a file')
+        raise ValueError('no file: a run of this kind has no held-out text that can be read again; '
+                         'name a file')
     if isinstance(model.vocab, ByteVocab): ids = data
     else:
         text = data.numpy().tobytes().decode('utf-8', errors='replace')
         ids = text_ids(text.rstrip('\n'), model.vocab)[0] # editors end a file with a line break
-    bits = evaluate_bits(model, ids, 256, carry=hasattr(model, 'carry_state'))
+    length = min(256, getattr(model, 'window', 256)) # a GPT-2 with a memory reads windows
+    bits = evaluate_bits(model, ids, length, carry=hasattr(model, 'carry_state'))
     return bits if len(ids)==len(data) else bits_per_byte(bits, len(ids), len(data))
 
 # %% ../../nbs/60_runs/08_keep.ipynb #f879345c

@@ -52,7 +52,8 @@ from ...training.schedules import torch_adam
 @dataclass
 class GPT2BaseConfig(LongRun):
     "Settings of the base, a small GPT-2"
-    # File with pages of Wikipedia, or enwik8; empty for the sample that the package ships
+    # File with pages of Wikipedia, or enwik8; empty for the sample of 100,000 bytes that the
+    # package ships, with n_bytes=0 and few test pages
     data:str = 'enwik8'
     n_bytes:int = 4_000_000 # How many of its first bytes to use; 0 for all
     test_pages:int = 120 # Pages to hold out, drawn at random
