@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'TRIAL', 'TEST', 'SOLVED', 'exam_experiment', 'ExamConfig', 'StopSolved',
-           'ShowAnswers', 'exam_dl', 'exam_learner', 'answers', 'test_sequences', 'test_exam', 'share_right',
-           'state_sizes', 'exam_candidate', 'train_exam', 'diverged', 'check_source', 'exam_folder', 'one_run', 'score',
-           'best_run', 'cell_runs', 'run_exam']
+           'ShowAnswers', 'exam_dl', 'exam_loaders', 'exam_learner', 'answers', 'test_sequences', 'test_exam',
+           'share_right', 'state_sizes', 'exam_candidate', 'train_exam', 'diverged', 'check_source', 'exam_folder',
+           'one_run', 'score', 'best_run', 'cell_runs', 'run_exam']
 
 # %% ../../nbs/80_exam/02_run.ipynb #1203fba8
 import time
@@ -29,7 +29,8 @@ from ..data.loaders import IGNORE
 from .candidates import all_candidates,exam_model,find_candidate,own_source
 from ..runs.experiment import Experiment
 from ..runs.read import Runs
-from ..runs.train import LongRun,fit_recorded,kept_run,record_head,run_one,run_path
+from ..runs.train import (
+    LongRun,checksums,fit_recorded,kept_run,record_head,run_one,run_path)
 from ..training.checkpoints import OtherRun
 from ..training.learner import lm_learner
 from ..training.metrics import MaskedAccuracy
@@ -145,14 +146,21 @@ def exam_dl(
                   device=torch.device(cfg.device))
 
 # %% ../../nbs/80_exam/02_run.ipynb #d2ec2e41
+def exam_loaders(
+    cfg:ExamConfig, # Settings of one task
+    seed:int=0, # Seed of the sequences
+): # Training and validation loader
+    "The sequences of a run"
+    return exam_dls(ExamDL, cfg.task[0], cfg.tokens, cfg.epochs, cfg.epoch_steps, cfg.n_valid,
+                    seed=seed, device=torch.device(cfg.device))
+
 def exam_learner(
     cfg:ExamConfig, # Settings of one task
     model:nn.Module, # Model of a candidate
     seed:int=0, # Seed of the sequences
 )->Learner:
     "Make a `Learner` that validates on held-out sequences of the largest size in training"
-    dls = exam_dls(ExamDL, cfg.task[0], cfg.tokens, cfg.epochs, cfg.epoch_steps, cfg.n_valid,
-                   seed=seed, device=torch.device(cfg.device))
+    dls = exam_loaders(cfg, seed)
     cbs = [StopSolved(cfg.seconds, dls.train.ramp)]
     if hasattr(model, 'answers'): cbs.append(ShowAnswers())
     adam = partial(Adam, sqr_mom=.99, eps=1e-8, wd=.01)
@@ -307,7 +315,7 @@ def one_run(
     "Train one model and store its record, or keep the stored one"
     own = replace(cfg, task=(task,), attention=(name,), seeds=(seed,), rates=(rate,), budget=0.)
     own.results = f'{cfg.results}/{exam_folder(own)}'
-    if kept := kept_run(own, run_path(own, name, seed)):
+    if kept := kept_run(own, run_path(own, name, seed), checksums(exam_loaders(own, seed))):
         check_source(kept, name)
         return kept
     print(f'\n{task}, rate {rate:g}', end='')

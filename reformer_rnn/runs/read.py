@@ -6,7 +6,7 @@
 __all__ = ['results_experiment', 'number', 'bounds_of', 'answers', 'flat', 'full_name', 'read_record', 'in_order', 'record_files',
            'Runs', 'as_text', 'shown', 'made_on', 'curve', 'dashed', 'legend_below', 'ResultsConfig', 'filtered',
            'differing', 'compare', 'compared', 'printable', 'listed', 'save_curves', 'with_all_settings',
-           'without_copies', 'run_results']
+           'without_copies', 'having', 'run_results']
 
 # %% ../../nbs/60_runs/05_read.ipynb #89299d66
 import json,re
@@ -474,6 +474,17 @@ def without_copies(
     return found
 
 # %% ../../nbs/60_runs/05_read.ipynb #b7dff79d
+def having(
+    runs:Runs, # Any runs
+    metric:str, # Name of a leaf
+)->Runs: # `left_out` names the others, such as those of another experiment in the same folder
+    "The runs with a measure"
+    found = Runs([run for run,leaves in zip(runs, runs.flats) if leaves.get(metric) is not None])
+    found.left_out = [f"{leaves.get('file')} has no {metric}" for leaves in runs.flats
+                      if leaves.get(metric) is None]
+    return found
+
+# %% ../../nbs/60_runs/05_read.ipynb #9cb1d4c3
 def run_results(
     cfg:ResultsConfig, # Settings
 )->pd.DataFrame: # The comparison
@@ -488,6 +499,8 @@ def run_results(
                                            'experiment first, or name another folder', *problems]))
     runs = filtered(Runs(map(with_all_settings, found)), cfg.filter)
     metric = full_name(cfg.metric, runs.fields)
+    runs = having(runs, metric)
+    problems += [f'left out: {why}' for why in runs.left_out]
     by = [full_name(name, runs.fields) for name in cfg.by] or differing(runs)
     table = compare(runs, metric, by)
     other = sorted(set(by)-{'experiment','attention','seed'})

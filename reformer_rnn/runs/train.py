@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['LongRun', 'check_device', 'run_path', 'run_checkpoint', 'ShowEpochs', 'Kept', 'run_callbacks', 'replace_model',
-           'record_head', 'fit_recorded', 'kept_run', 'own_checkpoints', 'remove_checkpoints', 'only_here', 'run_one',
-           'run_all', 'Training', 'language_model', 'under_attention', 'joined']
+           'record_head', 'checksums', 'fit_recorded', 'kept_run', 'own_checkpoints', 'remove_checkpoints', 'only_here',
+           'run_one', 'run_all', 'Training', 'language_model', 'under_attention', 'joined']
 
 # %% ../../nbs/60_runs/04_train.ipynb #13fd5999
 import shutil,sys,tempfile
@@ -160,6 +160,12 @@ def record_head(
                 n_parameters=count_parameters(model))
 
 # %% ../../nbs/60_runs/04_train.ipynb #5c91349b
+def checksums(
+    dls, # Loaders with `train` and `valid`
+)->dict: # Strings
+    "Checksums of the data of a run, by which it is known again"
+    return dict(train=data_fingerprint(dls.train), valid=data_fingerprint(dls.valid))
+
 def fit_recorded(
     learn:Learner, # Ready to train, with `Throughput`
     cfg:LongRun, # Settings, with `epochs` and `lr`
@@ -169,7 +175,7 @@ def fit_recorded(
     lr=None, # Highest learning rate, or a slice over groups of parameters; None for `cfg.lr`
 )->dict: # The record, to which the experiment adds its results
     "Train with one cycle of the learning rate, and record everything about the run"
-    data = dict(train=data_fingerprint(learn.dls.train), valid=data_fingerprint(learn.dls.valid))
+    data = checksums(learn.dls)
     if kept := from_first(lambda: kept_run(cfg, run_path(cfg, attention, seed), data)):
         raise Kept(kept)
     record = RunRecord()
