@@ -442,7 +442,7 @@ def plot_lengths(
     tasks = [task for name,task in exam_tasks.items() if any(o.task is task for o in shown)]
     if not tasks: return None
     n_rows = -(-len(tasks)//3)
-    fig,axes = plt.subplots(n_rows, min(3, len(tasks)), figsize=(9.5,.8+2.4*n_rows),
+    fig,axes = plt.subplots(n_rows, min(3, len(tasks)), figsize=(9.5,.8+1.9*n_rows),
                             layout='constrained', squeeze=False, sharey=True)
     for ax,task in zip(axes.flat, tasks):
         for cell in shown:
