@@ -19,6 +19,7 @@ from torch import Tensor,nn
 
 from ..core import count_parameters,evaluating,file_checksum
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
+from ..attention.report import wake
 from ..models.block_recurrent import FeedbackStack,feedback_layer
 from ..models.lm import LM
 from .card import importing_here
@@ -281,7 +282,7 @@ def check_looks_back(
     model = deepcopy(model)
     with torch.random.fork_rng(devices=[]), evaluating(model):
         torch.manual_seed(0)
-        for p in model.parameters(): p += .02*torch.randn_like(p) # layers may begin at zero
+        wake(model)
         a = model(ids)[:,:-1]
         torch.manual_seed(0)
         b = model(other)[:,:-1]

@@ -25,7 +25,6 @@ from ..models.lm import LM
 from ..models.reformer import ReformerLM
 from ..models.transformer_xl import TransformerXL
 from ..runs.measure import Measurement,Measuring,both_passes,in_turns,peak_bytes
-from ..runs.train import check_device
 
 # %% ../../nbs/70_papers/05_device.ipynb #1ee2cb72
 @dataclass
@@ -43,9 +42,8 @@ class DeviceConfig(Measurement):
     results:str = 'results/device' # Folder for the JSON file
 
     def check(self):
-        "Refuse a device that cannot be used, and layers that are not RNNs"
+        "Refuse layers that are not RNNs as well"
         super().check()
-        check_device(self.device)
         for name in self.layers: check_choice('layers', name, recurrent_layers())
 
 def recurrent_layers()->list:

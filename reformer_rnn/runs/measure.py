@@ -24,6 +24,7 @@ from ..core import check_int,check_writable,memory_mark,seed_everything,write_js
 from .experiment import Experiment,Settings,print_tables
 from .interval import Measured,over_medians,over_rounds
 from .record import environment
+from .train import check_device
 
 # %% ../../nbs/60_runs/06_measure.ipynb #93c5bc8d
 class Seconds:
@@ -245,8 +246,10 @@ class Measurement(Settings):
     renamed = dict(repeats='rounds')
 
     def check(self):
-        "Refuse lengths that do not divide the tokens of a step as well"
+        """Refuse lengths that do not divide the tokens of a step, and a device that cannot be used,
+        as well"""
         super().check()
+        if device := getattr(self, 'device', ''): check_device(device)
         tokens = getattr(self, 'tokens', 0)
         for n in getattr(self, 'lengths', ()):
             if tokens%n:

@@ -20,7 +20,6 @@ from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from .pages import GPT2Config,gpt2_model,n_added,n_positions
 from ...runs.interval import Measured
 from ...runs.measure import Measurement,Measuring,in_turns,ratio
-from ...runs.train import check_device
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #d8bf740b
 @dataclass
@@ -39,11 +38,6 @@ class GPT2CostConfig(Measurement):
     rounds:int = 15 # Timed calls of each model, in turns; the median counts
     results:str = 'results/gpt2_cost' # Folder for the JSON file
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
-
-    def check(self):
-        "Refuse a device that cannot be used"
-        super().check()
-        check_device(self.device)
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #361f49d0
 WORKS = 'training','reading','writing'

@@ -18,7 +18,6 @@ from fastai.learner import Learner
 from ...core import count_parameters,seed_everything
 from ...runs.interval import over_rounds
 from ...runs.measure import Measurement,Measuring,in_turns,peak_bytes,ratio
-from ...runs.train import check_device
 from .forecast import (ForecastConfig,check_forecast,fill_in,
                                               informer_learner,forecast_model,load_forecast)
 
@@ -39,11 +38,6 @@ class ForecastCostConfig(Measurement):
     memory_updates:int = 3
     device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
     results:str = 'results/forecast_cost' # Folder for the JSON file
-
-    def check(self):
-        "Refuse a device that cannot be used"
-        super().check()
-        check_device(self.device)
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #d6cb5999
 def cost_settings(
