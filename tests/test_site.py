@@ -301,7 +301,7 @@ def test_copy_button(visit, server):
 def test_next_leads_through_all_pages():
     "The front page leads to what to read, and from there the next links pass every page once."
     seen = ['index.html']
-    while following := re.search('<a class="next-page" href="([^"]+)"', (DOCS/seen[-1]).read_text()):
+    while following := re.search('<a class=next-page href="([^"]+)"', (DOCS/seen[-1]).read_text()):
         seen.append(os.path.normpath(Path(seen[-1]).parent/following[1]))
         assert len(seen) <= len(PAGES), f'the next links go round: {seen}'
     assert seen[1] == 'reading.html'
@@ -332,7 +332,7 @@ def test_claims_lead_to_their_records():
     stored = {row['name']: row for row in json.loads((ROOT/'nbs'/'results'/'claims.json').read_text())}
     assert len(rows) == len(stored)
     for row in rows:
-        claim = stored[agreement.words(row.partition('<a class="headerlink"')[0])]
+        claim = stored[agreement.words(row.partition('<a class=headerlink')[0])]
         linked = [ROOT/path for path in re.findall(r'href="[^"]*/tree/[^/"]+/([^"]+)"', row)]
         assert all(list(path.glob('*.json')) for path in linked), claim['name']
         if claim['value'] is not None: assert len(linked) == len(claim['results']), claim['name']
@@ -559,7 +559,7 @@ def test_small_site(project):
     order = [page.index(text) for text in ('data-api="part.one:one"', 'data-api="part.one:Two"',
                                            'data-api="part.one:Two.three"', 'data-api="part.one:shown"')]
     assert order == sorted(order)
-    assert page.count('<details class="api-code">') == 3, 'the source of every definition is there, folded'
+    assert page.count('<details class=api-code>') == 3, 'the source of every definition is there, folded'
     assert '<meta name="description" content="A page.">' in page and 'og:image' in page and 'open in Colab' in page
     assert '/part/one.html): A page.' in (project/'docs'/'llms.txt').read_text()
     forward = (project/'docs'/'old'/'place.html').read_text()
@@ -618,7 +618,7 @@ def test_lesson_and_reference(project):
     built = tool('build_docs.py', project)
     assert built.returncode == 0, built.stderr
     page = (project/'docs'/'part'/'one.html').read_text()
-    texts = ['class="defined"', 'href="#two"', 'id="a-heading"', 'id="shown-in-the-lesson"',
+    texts = ['class=defined', 'href="#two"', 'id="a-heading"', 'id="shown-in-the-lesson"',
              '<i class=nf>shown</i>', 'href="#later"', 'id="the-end"', 'id="reference"', 'part.one:one"',
              'part.one:Two"', 'part.one:shown"', 'href="#shown-in-the-lesson"',
              'part.one:later"', 'id="helpers"', 'LIMIT']

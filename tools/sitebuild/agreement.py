@@ -6,7 +6,7 @@ from html import unescape
 from . import api
 
 ENTRY = re.compile(r'data-api="([^"]+)".*?<pre>(.*?)</pre>', re.S)
-FOLDED = re.compile(r'<details class="api-code">.*?<pre>(.*?)</pre>', re.S)
+FOLDED = re.compile(r'<details class=api-code>.*?<pre>(.*?)</pre>', re.S)
 REFERENCE = 'id="reference"'
 
 class Package:

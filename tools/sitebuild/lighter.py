@@ -50,6 +50,8 @@ COLOURED = re.compile(r'<span class=(\w+)>([^<]*)</span>')  # a mark in code; an
 ALIKE = {'sa': 's', 's1': 's', 's2': 's', 'si': 's', 'se': 's', 'sd': 's', 'c1': 'c', 'kn': 'k', 'ow': 'k',
          'mi': 'm', 'mf': 'm'}
 NEIGHBOURS = re.compile(r'<i class=(\w+)>([^<]*)</i>(\s*)<i class=\1>')
+TAG = re.compile(r'<[a-z][^<>]*>')
+ONE_CLASS = re.compile(r' class="([\w-]+)"(?!/)')  # needs no quotes, unless a slash would become part of it
 AS_IT_IS = re.compile(r'(<(pre|script|textarea)\b.*?</\2>)', re.S)  # where spaces count
 
 def marked(code):
@@ -62,6 +64,7 @@ def lighter(page):
     "The text of a page without marks that have no effect, indentation, and drawings that nobody sees."
     page = DRAWINGS.sub(lambda _: SYMBOLS, page, count=1)
     for pattern, shorter in CHANGES: page = pattern.sub(shorter, page)
+    page = TAG.sub(lambda tag: ONE_CLASS.sub(r' class=\1', tag[0]), page)
     parts = AS_IT_IS.split(page)  # text, block, name of its tag, text, ...
     parts[1::3] = map(marked, parts[1::3])
     parts[::3] = [re.sub(r'\n\s+', '\n', text) for text in parts[::3]]
