@@ -135,7 +135,7 @@ def test_pictures_of_runs(tmp_path):
     page = tmp_path/'a.html'
     page.write_text(table)
     html.finish(tmp_path, runs.read_rows(path))
-    assert page.read_text().count('<svg class="runs"') == 1 and 'data-verdict="undecided"' in page.read_text()
+    assert page.read_text().count('<svg class=runs ') == 1 and 'data-verdict="undecided"' in page.read_text()
     path.write_text(json.dumps([row, row]))
     with pytest.raises(ValueError, match="two claims are called 'a claim'"): runs.read_rows(path)
 
