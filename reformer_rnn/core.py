@@ -321,7 +321,8 @@ def select_state(
 ):
     "The state of the given rows of the batch, in that order, or raise `ValueError`"
     rows = torch.as_tensor(rows)
-    if rows.is_floating_point() and not rows.numel(): rows = rows.long() # an empty list
+    empty = rows.is_floating_point() and not rows.numel() # an empty list
+    if empty or rows.dtype==torch.uint8: rows = rows.long() # numbers, not a mask
     if rows.ndim!=1 or rows.is_floating_point():
         raise ValueError(f'rows have shape {tuple(rows.shape)} and dtype {rows.dtype}: expected a '
                          'list of row numbers, or a boolean mask over the batch')
@@ -334,9 +335,9 @@ def state_to(state, device):
 def own_state(state):
     """A state that autograd can use: while gradients are recorded, tensors made under
     `inference_mode` are copied"""
-    if (not torch.is_grad_enabled() or torch.is_inference_mode_enabled()
-        or torch.compiler.is_compiling()):
-        return state
+    # first, because no graph holds the question about inference
+    if torch.compiler.is_compiling(): return state
+    if not torch.is_grad_enabled() or torch.is_inference_mode_enabled(): return state
     return map_state(lambda t: t.clone() if t.is_inference() else t, state)
 
 # %% ../nbs/00_core.ipynb #5e4268ff

@@ -15,7 +15,7 @@ from torch import Tensor
 from fastcore.basics import patch
 
 from ..core import (
-    check_choice,check_int,check_qkv,discrete_choice,in_transform,state_type)
+    check_choice,check_int,check_qkv,discrete_choice,in_transform,state_type,values_known)
 from .layer import QKVAttention,register_attention,sdpa
 from .rsa import blend,new_matrices
 
@@ -159,7 +159,7 @@ class ProbSparseAttention(QKVAttention):
     parameters are those of `SoftmaxAttention`"""
     recurrent = False # which queries attend depends on all of them
     fixed_length = 'the length decides which keys are sampled and how many queries attend'
-    drawn = None # the last sample in evaluation
+    drawn = None,None # the last sample in evaluation, behind what it was drawn for
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -196,12 +196,12 @@ class ProbSparseAttention(QKVAttention):
 def current_sample(self:ProbSparseAttention, n, device)->Tensor: # (n, U)
     "A new sample in training, and always the same one for a length in evaluation"
     if self.training: return draw_sample(n, n, self.factor, None, device)
-    if self.drawn is not None and len(self.drawn)==n and self.drawn.device==device:
-        return self.drawn
+    given = n,self.factor,self.seed,device
+    if self.drawn[0]==given: return self.drawn[1]
     seed = self.seed+_SEEDS*self.config['depth']
     generator = torch.Generator().manual_seed(seed)
     sample = draw_sample(n, n, self.factor, generator, device)
-    if not torch.compiler.is_compiling() and not in_transform(): self.drawn = sample
+    if values_known(sample) and not in_transform(): self.drawn = given,sample
     return sample
 
 # %% ../../nbs/10_attention/11_probsparse.ipynb #0a8e8b55

@@ -14,7 +14,8 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import Movable,check_choice,check_int,hide_padding,values_known
+from ..core import (
+    Movable,check_choice,check_int,hide_padding,own_state,values_known)
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #54c35bba
 def check_positions(
@@ -224,7 +225,7 @@ def forward(self:Embed,
                          f'expected 0 to {V-1}')
     x = self.tokens(ids)
     if self.scale!=1: x = self.scale*x
-    places = count_positions(ids, mask, start)
+    places = count_positions(ids, mask, own_state(start))
     if self.positions is not None: x = x + self.positions(places)
     x = hide_padding(x, mask)
     return self.dropout(x) if self.dropout.training else x

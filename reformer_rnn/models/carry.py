@@ -8,6 +8,7 @@ __all__ = ['Carrying', 'without_state']
 # %% ../../nbs/30_models/01_carry.ipynb #aefb7f3c
 from contextlib import contextmanager
 
+import torch
 from torch import nn
 
 from ..core import detach_state
@@ -23,8 +24,13 @@ class Carrying:
         self.state = None
 
     def carried(self):
-        "The state to continue from"
-        return self.state if self.carry_state else None
+        "The state to continue from; `RuntimeError` where a backward pass computes a call again"
+        if not self.carry_state: return None
+        if not torch.compiler.is_compiling() and torch._C._current_graph_task_id()!=-1:
+            raise RuntimeError('a model that carries its state is computed again in a backward '
+                               'pass, from another state than before: checkpoint its blocks, or '
+                               'call `step` with the state as an argument')
+        return self.state
 
     def carry(self, state):
         "Keep a state for the next call, without its gradients"

@@ -134,7 +134,7 @@ class EncoderDecoder(Pretrained):
         self.pad = None if pad is None else check_int('pad', pad, 0, src_vocab_sz-1)
         self.src_embed = Embed(src_vocab_sz, d_model, max_len, positions, dropout)
         self.tgt_embed = Embed(self.tgt_vocab_sz, d_model, max_len, positions, dropout)
-        if tgt_vocab_sz is None: self.tgt_embed.tokens = self.src_embed.tokens
+        if tgt_vocab_sz is None: self.tgt_embed.tokens.weight = self.src_embed.tokens.weight
         depths = stack_depths(n_layers)
         layer = LayerMaker(d_model, n_heads, max_len, attention, options)
         block,final_norm,stack = model_parts(norm, reversible)
