@@ -326,7 +326,9 @@ def select_state(
     if rows.ndim!=1 or rows.is_floating_point():
         raise ValueError(f'rows have shape {tuple(rows.shape)} and dtype {rows.dtype}: expected a '
                          'list of row numbers, or a boolean mask over the batch')
-    return map_state(lambda t: t[rows.to(t.device)], state)
+    try: return map_state(lambda t: t[rows.to(t.device)], state)
+    except IndexError as e:
+        raise ValueError(f'the rows do not fit the state: {first_line(e)}') from e
 
 def state_to(state, device):
     "Move every tensor of `state` to `device`"

@@ -826,12 +826,12 @@ class LSHAttention(SharedQKAttention):
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        self.n_hashes = check_int('n_hashes', n_hashes)
+        check_int('n_hashes', n_hashes)
         self.bucket_size = check_int('bucket_size', bucket_size, minimum=2)
         self.window = window
         self.scale = scale
         if n_buckets is None: n_buckets = buckets_for(self.max_len, bucket_size)
-        self.n_buckets = bucket_factors(n_buckets)
+        n_buckets = bucket_factors(n_buckets)
         if window is not None:
             check_choice('window', window, ('band','chunk'))
             check_lsh(self.causal, window, None, None, None)
@@ -840,7 +840,7 @@ class LSHAttention(SharedQKAttention):
         if bounded and (not self.causal or window=='chunk'):
             raise ValueError("bounded=True forgets what a causal band cannot reach: it needs "
                              "causal=True and window='band'")
-        self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=self.n_buckets,
+        self.options = dict(n_hashes=n_hashes, bucket_size=bucket_size, n_buckets=n_buckets,
                             window=window, scale=scale, seed=seed, bounded=bounded)
         self.register_derived()
 
@@ -850,6 +850,16 @@ class LSHAttention(SharedQKAttention):
         return f'{super().extra_repr()}, {own}'
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #d3aa9f65
+@patch(as_prop=True)
+def n_hashes(self:LSHAttention)->int:
+    "Rounds of hashing, fixed because rotations were drawn for them; `attention_as` changes them"
+    return self.options['n_hashes']
+
+@patch(as_prop=True)
+def n_buckets(self:LSHAttention)->tuple:
+    "Buckets in a round, as factors; fixed like `n_hashes`"
+    return self.options['n_buckets']
+
 @patch
 def even_steps(self:LSHAttention, state):
     "Every token looks up the table, until a bounded state forgets"

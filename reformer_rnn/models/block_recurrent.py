@@ -16,13 +16,13 @@ from fastcore.basics import patch
 from torch import Tensor,nn
 from torch.utils.checkpoint import checkpoint as run_checkpointed
 
-from ..core import check_choice,check_int,check_mask,detach_state
+from ..core import check_choice,check_int,check_mask,check_mask_type,check_tensor,detach_state
 from ..attention.block_recurrent import (
     BlockRecurrentAttention,FeedbackAttention,state_cells)
 from ..attention.sliding import check_rows,init_kernel
-from ..attention.layer import build_attention
+from ..attention.layer import build_attention,check_state_type
 from ..blocks.transformer import Block,FeedForward,Stack,check_dropout
-from .lm import LM
+from .lm import LM,LMState
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #35ff462e
 def kernel_feed_forward(d_model, d_ff, dropout, activation):
@@ -328,6 +328,9 @@ class WindowLM(BlockRecurrentLM):
     "Sliding windows that are read, and differentiated, one at a time, as by a Transformer-XL"
     def read(self, ids, state=None, mask=None, keep_state=True):
         "Read tokens, cutting the graph after every window"
+        check_tensor('ids', ids, 'integers (batch, positions)')
+        check_mask_type(mask)
+        check_state_type(state, LMState)
         fits = ids.ndim==2 and (mask is None or mask.shape==ids.shape)
         if not fits: return super().read(ids, state, mask) # says what is wrong
         xs = []

@@ -253,7 +253,7 @@ def generate(
         state = self.encode(src, mask)
         token = src.new_full((len(src),1), start)
         done = torch.zeros_like(token, dtype=torch.bool)
-        while len(new)<n and not (len(new) and done.all()):
+        while len(new)<n and (end is None or not done.all()):
             logits,state = self.step(token, state)
             token = sample_token(logits[:,-1], temperature, top_k, generator)
             if end is not None:

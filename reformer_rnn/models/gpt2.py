@@ -364,6 +364,8 @@ def pass_window(self:RecurrentGPT2,
 @patch
 def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
     "Refuse ids that are no tokens, and a state, `reset` or mask that does not fit them"
+    check_tensor('ids', ids, 'integers (batch, positions)')
+    if mask is not None: check_tensor('mask', mask, 'booleans, False at padding')
     if ids.ndim!=2 or 0 in ids.shape or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
                          'integers (batch, positions), at least one of each')
