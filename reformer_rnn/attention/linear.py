@@ -212,9 +212,8 @@ class _CausalLinear(torch.autograd.Function):
                 seen = positive
                 if isinstance(positive, Tensor): seen = cut_tile(positive, rows, part, C)
                 check_denominators(total, seen)
-                d.copy_(total)
-                d.masked_fill_(d==0, 1.) # nothing to attend: output zero
-                torch.div(num, d, out=o)
+                d.copy_(total.masked_fill_(total==0, 1.)) # nothing to attend: output zero
+                o.copy_(num.div_(d))
         ctx.save_for_backward(q, k, v, S, whole, den, *states[:-1])
         ctx.C = C
         ctx.phi = phi
@@ -229,10 +228,9 @@ def _output_gradients(buffers, g, o, d):
     X = buffers('X', *g.shape[:-1], dv+1)
     dnum = X[...,:dv]
     dden = X[...,dv]
-    torch.div(g, d, out=dnum)
+    dnum.copy_(g).div_(d)
     along = torch.mul(dnum, o, out=buffers('S', *o.shape))
-    torch.sum(along, -1, out=dden)
-    dden.neg_()
+    dden.copy_(along.sum(-1)).neg_()
     return X.flatten(0, 2)
 
 # %% ../../nbs/10_attention/02_linear.ipynb #150f8316
