@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['EXAM', 'exam_claims', 'solves', 'recall', 'parity', 'copying', 'cups', 'counting', 'induction', 'cells_of', 'share',
-           'apart', 'records_of', 'about']
+           'apart', 'records_of', 'asked_again', 'about']
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a05
 from functools import partial
@@ -57,6 +57,10 @@ def records_of(task)->str:
     folders = [f'exam/{exam_folder(cfg)}' for cfg in each]
     return ' '.join(folders)
 
+def asked_again(task)->str:
+    "The folders of a task of which the exam was sat again with other seeds, at its best rate"
+    return f"{records_of(task)} exam_again/{exam_folder(ExamConfig(task=(task,), rates=(3e-3,)))}"
+
 def about(task):
     "Make the function that states claims about a task, whose measures are shares of right answers"
     return partial(exam_claims.state, EXAM, notebook='80_exam/03_results', form='{:.1%}',
@@ -67,7 +71,7 @@ recall = about('mqar')
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a09
 recall('attention recalls any number of pairs', 'Arora et al. 2023, section 3',
        'Attention solves multi-query recall, whatever the number of pairs', 'solved',
-       region=solves, measure=share('conv-softmax', 64),
+       region=solves, measure=share('conv-softmax', 64), results=asked_again('mqar'),
        setting='values found among 64 pairs, conv-softmax')
 recall('a fixed state recalls fewer of more', 'Arora et al. 2023, section 4',
        'A model whose state does not grow recalls less the more pairs there are',
@@ -76,6 +80,7 @@ recall('a fixed state recalls fewer of more', 'Arora et al. 2023, section 4',
 recall('a sum recalls less than attention', 'Arora et al. 2023, section 4',
        'At the same width, linear attention recalls less than attention',
        region=below_zero, measure=apart('conv-linear', 'conv-softmax', 64), form='{:+.1%}',
+       results=asked_again('mqar'),
        setting='values found among 64 pairs, conv-linear minus conv-softmax')
 recall('the delta rule recalls more', 'Yang et al. 2024b, experiments on recall',
        'DeltaNet recalls more than linear attention with a sum', region=above_zero,
@@ -95,7 +100,7 @@ parity('attention does not generalise parity', 'Hahn 2020, theorem 1',
        why='The region is ours: chance, and what is gained at the first few positions.')
 parity('a recurrent network computes parity', 'Merrill et al. 2024, section 5',
        'A recurrent network with a nonlinear state tracks what linear ones cannot',
-       region=solves, measure=share('lstm', 256),
+       region=solves, measure=share('lstm', 256), results=asked_again('parity'),
        setting='right answers at 256 bits, an LSTM trained with up to 40')
 parity('signs are what matters', 'Grazzi et al. 2025, experiments on parity',
        'The same layer learns parity with eigenvalues down to -1 and not without',

@@ -80,7 +80,7 @@ def undecided_markdown(
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #1b4cedc5
 COLOURS = dict(zip(VERDICTS, (
-    '#1a7f5a','#4fa57c','#c8423b','#d47a45','#b8930f','#7a6fae','#8b8f98')))
+    '#1a7f5a','#4fa57c','#c8423b','#d47a45','#b8930f','#6f9fc2','#7a6fae','#8b8f98')))
 
 def verdict_legend(fig, rows):
     "Explain the colours above the axes, with the number of claims of each"
@@ -150,7 +150,9 @@ def chance_markdown(
     found = by_chance(rows)
     lines = [f'Of {found["tested"]} claims with an interval {found["decided"]} are decided. If the '
              'truth of all of them lay on the border, chance alone would decide '
-             f'{found["chance"]:.0f}. As one family, {found["left"]} of the verdicts remain.', '',
+             f'{found["chance"]:.0f}, and more than that, since many rows got further runs when '
+             'the first had left them open. '
+             f'As one family, {found["left"]} of the verdicts remain.', '',
              markdown_line('family','measured','decided','remain','fall'), '|---'*5+'|']
     for family,own in corrected(rows).items():
         remain = len(own['decided'])-len(own['fall'])
@@ -249,10 +251,12 @@ def row_text(row)->str:
 # %% ../../nbs/90_ledger/01_ledger.ipynb #bfe5f3ee
 def same_row(a, b)->bool:
     "Do two rows say the same, apart from rounding?"
-    same = 'verdict','n','results','region','claimed','family'
+    same = 'verdict','n','results','region','claimed','family','control'
     if None in (a,b) or any(a.get(key)!=b.get(key) for key in same): return False
     def close(x, y): return x==y or None not in (x,y) and isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
-    return all(close(a.get(key), b.get(key)) for key in ('value','low','high','effect','p'))
+    pairs = [(a.get(key),b.get(key)) for key in ('value','low','high','effect','p')]
+    if len(a.get('runs', []))!=len(b.get('runs', [])): return False
+    return all(close(*pair) for pair in pairs+[*zip(a.get('runs', []), b.get('runs', []))])
 
 def ledger_changes(
     old:list, # Rows

@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
-           'UNDECIDED', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results', 'mean_of',
-           'difference', 'bits_in_training', 'minus', 'pooled', 'run_name', 'check_definition', 'check_settings',
-           'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least', 'at_most', 'between',
-           'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm', 'Claim', 'Claims',
-           'ledger_row', 'measured', 'finite', 'as_numbers', 'as_judged', 'ours_text', 'excludes_theirs', 'effect_text',
-           'standing', 'number_of']
+           'UNDECIDED', 'NO_HEADROOM', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results',
+           'mean_of', 'difference', 'bits_in_training', 'minus', 'pooled', 'run_name', 'check_definition',
+           'check_settings', 'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least',
+           'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm',
+           'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measured', 'finite', 'as_numbers', 'as_judged',
+           'ours_text', 'excludes_theirs', 'effect_text', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple
@@ -241,9 +241,10 @@ SMALLER = 'reproduced at smaller scale'
 CONTRADICTED = 'contradicted'
 NOT = 'not reproduced'
 UNDECIDED = 'undecided'
+NO_HEADROOM = 'no headroom'
 NOT_RUN = 'not run'
 UNTESTED = 'cannot be tested here'
-VERDICTS = REPRODUCED,SMALLER,CONTRADICTED,NOT,UNDECIDED,NOT_RUN,UNTESTED
+VERDICTS = (REPRODUCED,SMALLER,CONTRADICTED,NOT,UNDECIDED,NO_HEADROOM,NOT_RUN,UNTESTED)
 DECIDED = VERDICTS[:4]
 OWN = 'this project' # Source of claims that no document makes
 
@@ -254,9 +255,11 @@ def verdict(
     smaller:str='',
     other:str='', # What else differs, so that a failure contradicts nothing
     needs:str='', # What is needed, but not available
+    headroom:bool=True, # Does the claim's control hold?
 )->str: # One of `VERDICTS`
     "Judge a claim"
     if found is None: return UNTESTED if needs else NOT_RUN
+    if not headroom: return NO_HEADROOM
     if region.low<=found.low and found.high<=region.high: return SMALLER if smaller else REPRODUCED
     if found.low<=region.high and region.low<=found.high: return UNDECIDED
     return NOT if smaller or other else CONTRADICTED
@@ -322,6 +325,8 @@ class Claim:
     hours:float = None # Core-hours of the runs that were not made
     needs:str = '' # What is needed, but not available: a GPU, data
     family:str = '' # Claims that are judged together, and corrected for their number
+    # Claim that must hold first, because this one could not show itself otherwise
+    control:'Claim' = None
     # Page that explains the number, from the folder of notebooks; empty for a claim without one
     notebook:str = ''
 
@@ -337,9 +342,10 @@ class Claim:
 # %% ../../nbs/60_runs/07_claim.ipynb #6820fd24
 class Claims(list):
     "Claims in the order in which they are stated"
-    def state(self, *args, **kwargs):
+    def state(self, *args, **kwargs)->Claim:
         "State a claim, with the arguments of `Claim`"
         self.append(Claim(*args, **kwargs))
+        return self[-1]
 
 # %% ../../nbs/60_runs/07_claim.ipynb #8b94dcbc
 def ledger_row(
@@ -350,9 +356,15 @@ def ledger_row(
     names = claim.results.split()
     try: found = measured(claim, [results.runs(name) for name in names])
     except ValueError as e: raise ValueError(f'{claim.source}, {claim.name!r}: {e}') from e
-    judged = verdict(found, claim.region, claim.smaller, claim.other, claim.needs)
+    judged = verdict(found, claim.region, claim.smaller, claim.other, claim.needs,
+                     has_headroom(claim, results))
     return dict(source=claim.source, name=claim.name, verdict=judged, **as_numbers(found),
                 **as_judged(found, claim), results=names)
+
+def has_headroom(claim, results)->bool:
+    "Is there no control, or does it hold?"
+    if claim.control is None: return True
+    return ledger_row(claim.control, results)['verdict'] in (REPRODUCED,SMALLER)
 
 def measured(claim, folders)->Measured:
     "The number of a claim; None if some of its records are missing"
@@ -380,7 +392,8 @@ def as_judged(
 )->dict: # For JSON
     "What the verdict on a number rests on"
     ends = [finite(x) for x in claim.region[:2]] if claim.region else None
-    known = dict(region=ends, claimed=claim.number, family=claim.family)
+    control = claim.control.name if claim.control else ''
+    known = dict(region=ends, claimed=claim.number, family=claim.family, control=control)
     if found is None: return known | dict(effect=None, p=None, runs=[])
     runs = [float(f'{x:.5g}') for x in found.runs] if len(found.runs)<=MOST_RUNS else []
     effect,p = effect_to_show(found, claim.region),chance_of(found, claim.region)
@@ -413,6 +426,7 @@ def effect_text(
     row:dict, # From `ledger_row`
 )->str: # Empty where no runs decide
     "The smallest effect that the runs could have shown, and whether theirs is excluded, as text"
+    if row['verdict']==NO_HEADROOM: return f'“{claim.control.name}” does not hold'
     if row['value'] is None or row['p'] is None: return ''
     if row['low'] is None: return 'one run shows no effect'
     if row['effect'] is None: return 'no effect could be shown'

@@ -11,7 +11,7 @@ __all__ = ['SHARE', 'FEW_ROUNDS', 'POWER', 'Measured', 'from_runs', 'finite_numb
 # %% ../../nbs/60_runs/01_interval.ipynb #7d8f1df8
 from collections import namedtuple
 from functools import lru_cache
-from math import inf,isclose,isfinite,isinf,nan,sqrt
+from math import exp,hypot,inf,isclose,isfinite,isinf,nan,pi,sqrt
 from statistics import mean,median,stdev
 
 from scipy.optimize import brentq
@@ -59,15 +59,18 @@ def over_seeds(
     bounds:tuple=(-inf,inf), # Bounds of the quantity, such as `SHARE` for an accuracy
     items:int=0, # Number of answers behind all values, if these are shares of answers; 0 if unknown
 )->Measured: # None without values
-    "Mean and 95 % interval over runs, by Student's t"
+    """Mean and 95 % interval over runs, by Student's t; where most runs have all answers right, it is
+    no narrower than if all had"""
     values = finite_numbers(values)
     n = len(values)
     if n==0: return None
     middle = mean(values)
     if n==1: return from_runs(Measured(middle, -inf, inf, 1), values)
     half = float(t.ppf(.975, n-1))*stdev(values)/sqrt(n)
+    if items and half and median(values) in bounds: # most runs are perfect
+        half = max(half, 1-left_open(1., items, SHARE)[0])
     ends = middle-half,middle+half
-    if half==0 and items: ends = left_open(middle, items, bounds)
+    if items and half==0: ends = left_open(middle, items, bounds)
     low,high = within(ends, bounds)
     return from_runs(Measured(middle, min(low, middle), max(high, middle), n), values)
 
@@ -138,12 +141,13 @@ def over_medians(
     b:tuple, # The same for the other
     n:int, # Number of rounds behind each
 )->Drawn: # For records that do not hold the rounds
-    """Ratio of two medians; its interval moves each of them by half its quartile distance, and is
-    open above if the second may be 0"""
+    "Ratio of two medians, and its 95 % interval as if the rounds were normally distributed"
     (x,dx),(y,dy) = a,b
     if n<2: return Drawn(x/y, -inf, inf, n)
-    high = (x+dx/2)/(y-dy/2) if y>dy/2 else inf
-    return Drawn(x/y, (x-dx/2)/(y+dy/2), high, n)
+    # a median's standard error, relative to it, from the distance of the quartiles
+    errors = [sqrt(pi/2)*d/(1.349*sqrt(n)*m) for m,d in ((x,dx),(y,dy))]
+    factor = exp(float(t.ppf(.975, n-1))*hypot(*errors))
+    return Drawn(x/y, x/y/factor, x/y*factor, n)
 
 # %% ../../nbs/60_runs/01_interval.ipynb #54872472
 class Share(Measured):
@@ -180,10 +184,12 @@ def shift_to_show(
     return brentq(lambda shift: nct.sf(edge, n-1, shift)-POWER, .1, 3*edge)
 
 def standard_error(found)->float:
-    "Standard error of a mean over runs; if they are all alike, from the wider side of its interval"
-    if len(found.runs)==found.n and len(set(found.runs))>1: return stdev(found.runs)/sqrt(found.n)
+    "Standard error of a mean over runs; where the interval is wider than that, from its wider side"
+    known = len(found.runs)==found.n
+    spread = stdev(found.runs)/sqrt(found.n) if known else 0.
+    if known and isinstance(found, Median): return spread # the interval is that of the mean
     side = max(found.high-found.value, found.value-found.low)
-    return side/float(t.ppf(.975, found.n-1))
+    return max(spread, side/float(t.ppf(.975, found.n-1)))
 
 # %% ../../nbs/60_runs/01_interval.ipynb #2e3502c8
 def shown_by_median(found)->float:
