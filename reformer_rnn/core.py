@@ -315,6 +315,7 @@ def detach_state(state):
     def cut(t): return t.detach() if inside or t.requires_grad or t.is_inference() else t
     return map_state(cut, state)
 
+# %% ../nbs/00_core.ipynb #d44dbe75
 def select_state(
     state, # State of a batch
     rows, # Row numbers (list or LongTensor), may repeat; or a boolean mask over the batch

@@ -860,6 +860,7 @@ def n_buckets(self:LSHAttention)->tuple:
     "Buckets in a round, as factors; fixed like `n_hashes`"
     return self.options['n_buckets']
 
+# %% ../../nbs/10_attention/03_lsh.ipynb #9b8c93ec
 @patch
 def even_steps(self:LSHAttention, state):
     "Every token looks up the table, until a bounded state forgets"

@@ -16,7 +16,8 @@ from fastcore.basics import patch
 from torch import Tensor,nn
 from torch.utils.checkpoint import checkpoint as run_checkpointed
 
-from ..core import check_choice,check_int,check_mask,check_mask_type,check_tensor,detach_state
+from ..core import (
+    check_choice,check_int,check_mask,check_mask_type,check_tensor,detach_state)
 from ..attention.block_recurrent import (
     BlockRecurrentAttention,FeedbackAttention,state_cells)
 from ..attention.sliding import check_rows,init_kernel

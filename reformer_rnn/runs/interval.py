@@ -59,8 +59,8 @@ def over_seeds(
     bounds:tuple=(-inf,inf), # Bounds of the quantity, such as `SHARE` for an accuracy
     items:int=0, # Number of answers behind all values, if these are shares of answers; 0 if unknown
 )->Measured: # None without values
-    """Mean and 95 % interval over runs, by Student's t; where most runs have all answers right, it is
-    no narrower than if all had"""
+    """Mean and 95 % interval over runs, by Student's t; where most runs have all answers right, the
+    interval is no narrower than if all had"""
     values = finite_numbers(values)
     n = len(values)
     if n==0: return None

@@ -236,6 +236,8 @@ own('nor does softmax always', 'Section 3.5',
     'Softmax does not always converge within 3,000 steps either', 'not always', region=some,
     measure=unstable('softmax'), form='{:.0%}', setting='share of seeds below 99 %',
     why='One run, which fails: one failure shows that not all converge.')
+
+# %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #2eb251a3
 own('its own softmax model is better', 'Section 4.1',
     'In the same model softmax reaches a lower loss', '10 to 18, not 0 to 70', region=above_zero,
     measure=difference('linear','softmax','epochs.valid_loss.-1'), form='{:+.3f} nats',
