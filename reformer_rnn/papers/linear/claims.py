@@ -331,7 +331,8 @@ parity('and keep it on longer inputs', 'Grazzi et al. 2025, experiments on parit
        'The same holds at lengths up to 256, after training with up to 40',
        region=solves, measure=mean_of('delta:2','accuracy.256'),
        setting='accuracy at 256 bits, delta:2',
-       why='At the length of training, all seeds are equally good.')
+       why='At the length of training, all seeds are equally good. Seven of nine seeds have 99 %; '
+           'six were added.')
 tracking('overwriting beats a sum', 'Schlag et al. 2021, section 4.2',
          'Where keys are assigned again, the delta rule recalls better than a sum',
          region=above_zero, results='state_tracking/reassigned', form='{:+.1%}',
