@@ -114,12 +114,7 @@ class ShowEpochs(Callback):
         "Print step, losses and metrics"
         values = dict(zip(self.recorder.metric_names[1:], self.recorder.values[-1]))
         shown = ', '.join(f'{name} {v:.4f}' for name,v in values.items() if isinstance(v, float))
-        print(f'  step {self.opt_steps}: {shown}', flush=True)
-
-    @property
-    def opt_steps(self)->int:
-        "Training steps done"
-        return (self.epoch+1)*len(self.dls.train)
+        print(f'  step {self.train_iter}: {shown}', flush=True)
 
 # %% ../../nbs/60_runs/04_train.ipynb #bb53dc4c
 class Kept(Exception):

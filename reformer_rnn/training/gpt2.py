@@ -19,6 +19,7 @@ from ..core import check_int
 from ..data.loaders import Shown
 from .callbacks import OutsideFinder
 from .learner import lm_learner
+from .schedules import training_place
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #00727ad9
 def gpt2_groups(
@@ -34,6 +35,7 @@ def gpt2_groups(
 # %% ../../nbs/50_training/12_gpt2.ipynb #8d31cafd
 class NoDecayOfGates(Callback):
     "Spare what starts at zero from weight decay"
+    changes_updates = True
     def before_fit(self):
         "Mark the parameters in the optimizer, which a learner that was exported does not have"
         if self.opt is None: return
@@ -125,6 +127,7 @@ class TorchCycle(OutsideFinder):
     order = ParamScheduler.order+1
     run_valid = False
     checkpointed = ()
+    changes_updates = True
     def __init__(self,
         lr:float, # Highest learning rate
         pct_start:float=.3, # Share of the updates in which it rises
@@ -132,8 +135,7 @@ class TorchCycle(OutsideFinder):
 
     def before_batch(self):
         "Set the hyper-parameters of this update"
-        steps = self.n_epoch*len(self.dls.train)
-        i = self.train_iter
+        i,steps = training_place(self.learn)
         peak = self.pct_start*steps-1
         if i<=peak: first,last,share = self.lr/25,self.lr,i/peak if peak else 1.
         else: first,last,share = self.lr,self.lr/25e4,(i-peak)/max(steps-1-peak, 1e-9)

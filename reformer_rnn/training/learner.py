@@ -69,8 +69,10 @@ def add_cb(self:SequenceLearner,
     looks for its smallest value"""
     Learner.add_cb(self, cb)
     added = self.cbs[-1]
+    if not (isinstance(added, TrackerCallback) and added.comp is np.greater): return self
     bits = [o.name for o in self.metrics if isinstance(o, BitsPerToken)]
-    if isinstance(added, TrackerCallback) and added.monitor in bits and added.comp is np.greater:
+    # the recorder puts one of these before every name if it has train_metrics
+    if added.monitor.removeprefix('valid_').removeprefix('train_') in bits:
         added.comp = np.less
         added.min_delta = -added.min_delta # as fastai does where less is better
     return self
@@ -94,6 +96,12 @@ def _check_flags(dls, model, carry, cbs):
                          'no state')
 
 # %% ../../nbs/50_training/04_learner.ipynb #839d9ab1
+def _check_batches(dls):
+    "Refuse loaders that have nothing to train on"
+    if len(dls.train): return
+    raise ValueError('the training loader has no batch: give it more data or a smaller bs, or '
+                     'drop_last=False')
+
 class TokenLoss(CrossEntropyLossFlat):
     "Cross-entropy of all tokens, in float32 at least, so that half-precision models can be trained"
     def __call__(self, logits, y, **kwargs):
@@ -123,6 +131,7 @@ def lm_learner(
     own = [StopOnNonFinite(), Throughput()] + ([CarryState()] if carry else [])
     more = [] if cbs is None else list(cbs) if isinstance(cbs, (list,tuple)) else [cbs]
     _check_flags(dls, model, carry, more)
+    _check_batches(dls)
     kwargs.setdefault('loss_func', TokenLoss(ignore_index=IGNORE))
     return SequenceLearner(dls, model, lr=lr, cbs=own+more,
                            metrics=BitsPerToken() if metrics is None else metrics, **kwargs)

@@ -18,13 +18,14 @@ from torch.utils.checkpoint import checkpoint
 
 from ..core import check_choice,check_int
 from ..blocks.transformer import Stack
-from .callbacks import PartOfEpoch,TemporaryChange
+from .callbacks import PartOfBatch,PartOfEpoch,TemporaryChange
 
 # %% ../../nbs/50_training/06_scale.ipynb #9fbafb56
-class BFloat16(TemporaryChange):
+class BFloat16(PartOfBatch):
     "Run the forward pass in bfloat16 wherever PyTorch considers that safe"
     order = 10
     checkpointed = ()
+    changes_updates = True
     def before_batch(self):
         "Lower the precision"
         self.stack.enter_context(torch.autocast(next(self.model.parameters()).device.type,
