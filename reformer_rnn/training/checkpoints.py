@@ -166,6 +166,7 @@ def checkpointed_attributes(
     known = [cls.__name__ for cls in type(cb).__mro__ if cls.__name__ in fastai_attributes]
     return fastai_attributes[known[0]] if known else None
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #e61c5ffc
 def _by_name(learn):
     "The callbacks by their names, the second of a name with a 2 behind it, and so on"
     named = {}
@@ -313,13 +314,14 @@ def update_facts(
             'not trained': [name for name,p in learn.model.named_parameters()
                             if not p.requires_grad]}
 
-# %% ../../nbs/50_training/08_checkpoints.ipynb #a9898e36
-# Attributes of a loader that decide about its batches
-_settings = 'bs','seq_len','length','vocab_sz','seed','shuffle','varied','drop_last'
-
+# %% ../../nbs/50_training/08_checkpoints.ipynb #70d5938c
 def _length_varies(dl):
     "May epochs differ in length, as documents in another order take another number of steps?"
     return hasattr(type(dl), 'plan') and dl.shuffle
+
+# %% ../../nbs/50_training/08_checkpoints.ipynb #a9898e36
+# Attributes of a loader that decide about its batches
+_settings = 'bs','seq_len','length','vocab_sz','seed','shuffle','varied','drop_last'
 
 def model_facts(
     model, # Any model
@@ -416,6 +418,7 @@ def _begin_bar(learn):
     bar.main_bar.update_every = 0 # it takes the epochs before for quick ones, and would skip some
     bar.update(0)
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #d22fd984
 @patch
 def _epochs(self:Checkpoint):
     "Train from the right epoch on"
@@ -476,6 +479,7 @@ def _begin(self:Checkpoint):
     self.saved_at = time.perf_counter()
     self._listen()
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #1adbd429
 @patch
 def _listen(self:Checkpoint):
     "Stand between the batches, and listen to signals"
