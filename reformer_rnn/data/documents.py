@@ -11,6 +11,7 @@ __all__ = ['INVALID', 'disguises', 'Document', 'Documents', 'random_order', 'rea
 import csv,json,os,platform,re,sysconfig,zlib
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -526,18 +527,41 @@ def _tokenizers():
                           '(pip install tokenizers); `ByteVocab` needs nothing') from None
     return tokenizers
 
+# %% ../../nbs/40_data/07_documents.ipynb #8cb4ce18
+def _strict(tokenizer):
+    "A copy of a tokenizer that stops at characters without a token, where that leaves them out"
+    model = getattr(tokenizer, 'model', None)
+    if type(model).__name__!='BPE' or model.unk_token is not None: return tokenizer
+    strict = type(tokenizer).from_str(tokenizer.to_str())
+    strict.model.unk_token = '\0no token\0' # which it would need, and does not find
+    return strict
+
 # %% ../../nbs/40_data/07_documents.ipynb #a12ee130
 class BPEVocab:
     "Tokens of a trained byte pair encoding"
     def __init__(self,
         tokenizer, # A `tokenizers.Tokenizer`
-    ): self.tokenizer,self.vocab_sz = tokenizer,tokenizer.get_vocab_size()
+    ):
+        self.tokenizer = tokenizer
+        self.vocab_sz = max(tokenizer.get_vocab().values(), default=-1)+1 # numbers may be left out
+
+    @cached_property
+    def strict(self):
+        "The tokenizer that leaves nothing out"
+        return _strict(self.tokenizer)
 
     def encode(self,
         doc, # A document or a text, in UTF-8
     )->np.ndarray: # 32-bit integers, (n,)
-        "The tokens of a document"
-        ids = self.tokenizer.encode(as_document(doc).text, add_special_tokens=False).ids
+        "The tokens of a document, or `ValueError` if it has characters without a token"
+        doc = as_document(doc)
+        text = doc.text
+        try: ids = self.strict.encode(text, add_special_tokens=False).ids
+        except Exception as e: # of the library, whose kinds are not promised
+            lost = ', '.join(map(repr, self.unreadable(text)[:8]))
+            raise ValueError(f'{doc.name} has characters that are not in the vocabulary: {lost}. '
+                             'Leave them out, or take a vocabulary that knows all bytes, as that '
+                             'of `train_bpe` does') from e
         return np.array(ids, dtype=np.int32)
 
     def decode(self,
@@ -547,6 +571,15 @@ class BPEVocab:
         return self.tokenizer.decode(torch.as_tensor(ids).tolist(), skip_special_tokens=False)
 
 # %% ../../nbs/40_data/07_documents.ipynb #9051127c
+@patch
+def unreadable(self:BPEVocab, text)->list:
+    "The different characters of a text that have no token, in order of appearance"
+    def fails(character):
+        try: self.strict.encode(character, add_special_tokens=False)
+        except Exception: return True
+        return False
+    return [o for o in dict.fromkeys(text) if fails(o)]
+
 @patch
 def save(self:BPEVocab,
     path, # JSON file to write

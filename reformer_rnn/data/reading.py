@@ -22,7 +22,7 @@ from ..core import check_int
 from .copy import IGNORE
 from .documents import ByteVocab,Documents,random_order
 from .loaders import Loaders,Shown
-from .vocab import as_vocab
+from .vocab import as_vocab,has_unknown
 
 # %% ../../nbs/40_data/08_reading.ipynb #e6a68733
 # Steps of an epoch; for each row the list of (first step, document), in order
@@ -378,6 +378,12 @@ Counts = namedtuple('Counts', 'documents tokens bytes words')
 
 @patch
 def counts(self:DocumentDL)->Counts:
-    "Count what is needed to convert bits per token; reads every document"
+    """Count what is needed to convert bits per token; reads every document, and raises `ValueError`
+    if a token stands for unknown parts of one, which would be predicted far too easily"""
+    for doc,ids in zip(self.dataset, self.ids or ()):
+        if has_unknown(self.vocab, doc.text, ids):
+            raise ValueError(f'{doc.name} has words or characters that are not in the vocabulary: '
+                             'bits of the token that stands for them say nothing about bytes or '
+                             'words; take a vocabulary that knows all bytes')
     return Counts(len(self.dataset), sum(self.lens), self.dataset.n_bytes,
                   sum(doc.n_words for doc in self.dataset))

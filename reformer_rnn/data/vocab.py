@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['vocab_kinds', 'LetterVocab', 'word_cutter', 'word_rules', 'WordVocab', 'word_vocab', 'as_vocab', 'check_vocab',
-           'text_ids', 'vocab_of', 'same_vocab', 'check_own_tokens', 'adopt_vocab', 'continue_text', 'added_text',
-           'model_ids', 'write_vocab', 'read_words', 'read_vocab']
+           'has_unknown', 'text_ids', 'vocab_of', 'same_vocab', 'check_own_tokens', 'adopt_vocab', 'continue_text',
+           'added_text', 'model_ids', 'write_vocab', 'read_words', 'read_vocab']
 
 # %% ../../nbs/40_data/12_vocab.ipynb #9da4ddcf
 from os.path import commonprefix
@@ -155,11 +155,22 @@ def check_vocab(
                          f'{vocab_sz:,}: build the model with vocab_sz={vocab.vocab_sz}, or take '
                          'the vocabulary that it was trained with')
 
-def _unknown(vocab, ids):
-    "Does the tokenizer have no token for a part of the text?"
+def _unknown_token(vocab):
+    "The token that stands for everything unknown, and its number; None if there is none"
+    if isinstance(vocab, WordVocab): return vocab.description['words'][0],0
     tokenizer = getattr(vocab, 'tokenizer', None)
-    unknown = getattr(getattr(tokenizer, 'model', None), 'unk_token', None)
-    return unknown is not None and tokenizer.token_to_id(unknown) in ids
+    token = getattr(getattr(tokenizer, 'model', None), 'unk_token', None)
+    return None if token is None else (token,tokenizer.token_to_id(token))
+
+def has_unknown(
+    vocab, # A vocabulary
+    text:str, # A text
+    ids, # Its tokens, (n,)
+)->bool:
+    "Does one token stand for different parts of a text that a vocabulary does not know?"
+    if (found := _unknown_token(vocab)) is None: return False
+    token,number = found
+    return int((ids==number).sum())>text.count(token) # some texts have the token itself
 
 # %% ../../nbs/40_data/12_vocab.ipynb #2f0bd922
 def text_ids(
@@ -170,7 +181,7 @@ def text_ids(
     vocab = as_vocab(vocab)
     if not text: raise ValueError('the text is empty: give at least one character')
     ids = vocab.encode(Document('the text', text)).astype(np.int64)
-    if not len(ids) or _unknown(vocab, ids):
+    if not len(ids) or not isinstance(vocab, WordVocab) and has_unknown(vocab, text, ids):
         raise ValueError(f'the text {text[:40]!r} has characters that are not in the vocabulary of '
                          'the model: leave them out')
     return torch.from_numpy(ids)[None]

@@ -22,7 +22,7 @@ from ..pretrained import CARD,Pretrained,load_model,write_card
 from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
-from ..data.vocab import added_text,model_ids,text_ids
+from ..data.vocab import added_text,has_unknown,model_ids,text_ids
 from ..training.learner import evaluate_bits
 from .experiment import (
     Experiment,as_option,changed_settings,command_lines,declared,find_experiment,settings_of)
@@ -279,14 +279,19 @@ def plain_bits(
     model, # Model with a vocabulary
     data:Tensor, # Bytes of a text, (n,)
 )->float: # Bits per byte
-    "Measure a text that is read from beginning to end, with the state carried along"
+    """Measure a text that is read from beginning to end, with the state carried along, or raise
+    `ValueError` if the vocabulary does not know all of it"""
     if data is None:
         raise ValueError('no file: a run of this kind has no held-out text that can be read again; '
                          'name a file')
     if isinstance(model.vocab, ByteVocab): ids = data
     else:
         text = data.numpy().tobytes().decode('utf-8', errors='replace')
-        ids = text_ids(text.rstrip('\n'), model.vocab)[0] # editors end a file with a line break
+        text = text.rstrip('\n') # editors end a file with a line break
+        ids = text_ids(text, model.vocab)[0]
+        if has_unknown(model.vocab, text, ids):
+            raise ValueError('the text has words that are not in the vocabulary of the model: bits '
+                             'of the token that stands for them say nothing about bytes')
     length = min(256, getattr(model, 'window', 256)) # a GPT-2 with a memory reads windows
     bits = evaluate_bits(model, ids, length, carry=hasattr(model, 'carry_state'))
     return bits if len(ids)==len(data) else bits_per_byte(bits, len(ids), len(data))
