@@ -13,7 +13,7 @@ __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice'
            'settle_folder', 'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
-import hashlib,json,os,random,re,shutil,tempfile,threading,time
+import hashlib,json,os,random,re,secrets,shutil,tempfile,threading,time
 from contextlib import contextmanager,nullcontext,suppress
 from importlib import import_module
 from numbers import Integral
@@ -253,11 +253,15 @@ def autocast_dtype(
 # %% ../nbs/00_core.ipynb #23332de7
 def seed_everything(
     seed:int, # Any integer of at least 0
-    dls=None, # fastai `DataLoaders` whose own generators are to be reset too
+    # fastai `DataLoaders` whose own generators are to be reset too; those that count their passes,
+    # and so have a method `rewind`, begin with the first pass again
+    dls=None,
 ):
     "Seed Python, NumPy, PyTorch and the loaders of `dls`, and ask for deterministic kernels"
     set_seed(check_int('seed', seed, minimum=0), reproducible=True)
-    for i,dl in enumerate(dls or ()): dl.rng = random.Random(seed+i)
+    for i,dl in enumerate(dls or ()):
+        dl.rng = random.Random(seed+i)
+        if hasattr(type(dl), 'rewind'): dl.rewind() # its own, not that of a loader inside
 
 # %% ../nbs/00_core.ipynb #e24f9212
 _choices = threading.local()
@@ -331,6 +335,7 @@ def select_state(
     except IndexError as e:
         raise ValueError(f'the rows do not fit the state: {first_line(e)}') from e
 
+# %% ../nbs/00_core.ipynb #a262e74d
 def state_to(state, device):
     "Move every tensor of `state` to `device`"
     return map_state(lambda t: t.to(device), state)
@@ -474,10 +479,11 @@ def in_place_of(
 ): # A temporary file beside it, open for bytes
     "Write a file so that it is either complete or untouched, or raise `ValueError`"
     path = Path(path)
-    temp = path.with_name(f'.{path.name}.{os.getpid()}')
+    name = f'.{path.name}.{os.getpid()}.{secrets.token_hex(4)}' # of this write alone
+    temp = path.with_name(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temp, 'wb') as f:
+        with open(temp, 'xb') as f:
             yield f
             f.flush(); os.fsync(f.fileno())
         os.replace(temp, path)

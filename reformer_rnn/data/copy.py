@@ -141,6 +141,15 @@ def _varied_strings(seed, stream, first, n, shortest, longest, N):
 class GeneratedDL(Shown, TfmdDL):
     "Sequences that are generated batch by batch, from a seed and the number of the pass"
     settings = () # Attributes that, together with the pass, determine the sequences
+    def __init__(self,
+        dataset:range, # Item numbers, without gaps
+        shuffle:bool=False, # Must be False; there is nothing to shuffle
+        **kwargs # Options of fastai's loader
+    ):
+        if shuffle:
+            raise ValueError('shuffle=True: the sequences are random already, leave it out')
+        super().__init__(dataset, shuffle=False, **kwargs)
+
     def batch(self,
         first:int, # Number of the first sequence
         n:int, # How many
@@ -162,6 +171,11 @@ class GeneratedDL(Shown, TfmdDL):
 def after_iter(self:GeneratedDL):
     "Count a complete pass"
     self.epoch += 1
+
+@patch
+def rewind(self:GeneratedDL):
+    "Begin with the first pass again"
+    self.epoch = 0
 
 @patch
 def new(self:GeneratedDL, dataset=None, cls=None, **kwargs):
@@ -201,8 +215,6 @@ class CopyDL(GeneratedDL):
         self.length,self.vocab_sz,self.varied,self.fixed = length,vocab_sz,varied,fixed
         self.seed = check_int('seed', seed, 0, 2**64-1)
         self.epoch = check_int('epoch', epoch, 0)
-        if kwargs.get('shuffle'):
-            raise ValueError('shuffle=True: the sequences are random already, leave it out')
         super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)
 
     @property

@@ -556,12 +556,11 @@ class BPEVocab:
         "The tokens of a document, or `ValueError` if it has characters without a token"
         doc = as_document(doc)
         text = doc.text
-        try: ids = self.strict.encode(text, add_special_tokens=False).ids
-        except Exception as e: # of the library, whose kinds are not promised
+        if (ids := self.ids(text)) is None:
             lost = ', '.join(map(repr, self.unreadable(text)[:8]))
             raise ValueError(f'{doc.name} has characters that are not in the vocabulary: {lost}. '
                              'Leave them out, or take a vocabulary that knows all bytes, as that '
-                             'of `train_bpe` does') from e
+                             'of `train_bpe` does')
         return np.array(ids, dtype=np.int32)
 
     def decode(self,
@@ -572,13 +571,15 @@ class BPEVocab:
 
 # %% ../../nbs/40_data/07_documents.ipynb #9051127c
 @patch
-def unreadable(self:BPEVocab, text)->list:
+def ids(self:BPEVocab, text:str)->list:
+    "The tokens of a text, or None if it has characters without a token"
+    try: return self.strict.encode(text, add_special_tokens=False).ids
+    except Exception: return None # of the library, whose kinds are not promised
+
+@patch
+def unreadable(self:BPEVocab, text:str)->list:
     "The different characters of a text that have no token, in order of appearance"
-    def fails(character):
-        try: self.strict.encode(character, add_special_tokens=False)
-        except Exception: return True
-        return False
-    return [o for o in dict.fromkeys(text) if fails(o)]
+    return [o for o in dict.fromkeys(text) if self.ids(o) is None]
 
 @patch
 def save(self:BPEVocab,

@@ -184,6 +184,11 @@ def create_batches(self:DocumentDL, samps):
 
 # %% ../../nbs/40_data/08_reading.ipynb #356a1d6a
 @patch
+def rewind(self:DocumentDL):
+    "Begin with the first epoch again"
+    self.epoch = self.step = self.start = 0
+
+@patch
 def create_item(self:DocumentDL, i):
     "The first row of a step"
     return tuple(x[0] for x in self.read_step(i or 0))

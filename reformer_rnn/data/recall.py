@@ -77,6 +77,7 @@ class RecallDL(GeneratedDL):
         num_workers:int=0, # Worker processes; generating is faster than sending, so none
         **kwargs
     ):
+        if not lengths: raise ValueError('lengths is empty: expected at least one length')
         for n in lengths: check_int('length', n, minimum=self.shortest)
         self.lengths = tuple(lengths)
         self.fixed = fixed

@@ -105,7 +105,7 @@ def new(self:DrawnDL, dataset=None, cls=None, **kwargs):
 @patch
 def create_batches(self:DrawnDL, samps):
     "Draw a batch for every `bs` items"
-    for items in chunked(samps, self.bs): yield self.draw(len(items))
+    for items in chunked(samps, self.bs, self.drop_last): yield self.draw(len(items))
 
 @patch
 def create_item(self:DrawnDL, i):
