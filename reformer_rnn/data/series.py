@@ -173,10 +173,11 @@ def read_dates(
 
 # %% ../../nbs/40_data/05_series.ipynb #1cd7ea01
 def _numbers(column):
-    "The values of a column, with NaN for what is not a number, such as a date"
+    "The values of a column, with NaN for what is no real number, such as a date or a complex one"
     if pd.api.types.is_bool_dtype(column): return column.astype(float)
-    return pd.to_numeric(column.astype(str) if column.dtype.kind in 'Mm' else column,
-                         errors='coerce')
+    numbers = pd.to_numeric(column.astype(str) if column.dtype.kind in 'Mm' else column,
+                            errors='coerce')
+    return pd.Series(np.nan, column.index) if numbers.dtype.kind=='c' else numbers
 
 def _read_numbers(frame, name):
     "The values of a table, (n, c), or a `ValueError` that names the first one that is not a number"
@@ -480,9 +481,12 @@ class Scaler:
         constant = self.std<=1e-12*size  # float64 has 16 digits
         if constant.any():
             k = int(constant.int().argmax())
-            raise ValueError(f'column {columns[k]!r} is always {values[0,k]:g} in the '
+            spread = values[:,k].max()-values[:,k].min()
+            varies = f', up to differences of {spread:.3g}' if spread>1e-15*size[k] else ''
+            raise ValueError(f'column {columns[k]!r} is always {values[0,k]:g}{varies} in the '
                              f'{len(values)} training rows, so it has no scale: leave it out, '
-                             'with `columns`')
+                             'with `columns`'+(', or subtract what is always there' if varies
+                                               else ''))
 
 # %% ../../nbs/40_data/05_series.ipynb #86cd89d5
 @patch

@@ -10,6 +10,7 @@ __all__ = ['results_experiment', 'number', 'bounds_of', 'answers', 'flat', 'full
 
 # %% ../../nbs/60_runs/05_read.ipynb #89299d66
 import json,re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf,isfinite
@@ -81,7 +82,8 @@ def full_name(
     if members and not (ends and found[0].startswith(('config.','epochs.'))):
         raise ValueError(f'{name!r} is a group: choose one of {", ".join(members)}')
     if not ends:
-        raise ValueError(f'{name!r} is not known; choose one of: {", ".join(sorted(names))}')
+        some = f'choose one of: {", ".join(sorted(names))}' if names else 'the records hold nothing'
+        raise ValueError(f'{name!r} is not known; {some}')
     if len(found)>1: raise ValueError(f'{name!r} may mean {", ".join(found)}: write the whole name')
     return found[0]
 
@@ -95,6 +97,10 @@ def read_record(
         raise ValueError(f'{path} is not the record of a run: {e or "nested too deeply"}') from e
     if not isinstance(run, dict) or not isinstance(run.get('config'), dict): return None
     return dict(file=Path(path).name) | run
+
+def _model(leaves):
+    "The model of a record, by its leaves"
+    return leaves.get('attention', leaves.get('config.attention', 'no model named'))
 
 def in_order(path)->list:
     "A key for sorting: numbers in a path count as numbers, so that seed 10 comes after seed 9"
@@ -141,8 +147,8 @@ class Runs(Sequence):
         return Runs(self.records[i], self.command) if isinstance(i, slice) else self.records[i]
     def __repr__(self):
         if not self.records: return f'no runs yet{": "+self.command if self.command else ""}'
-        models = [f'{name} ({len(own)})' for name,own in self.by('attention').items()]
-        return f'{len(self)} runs: {", ".join(models)}'
+        models = Counter(map(_model, self.flats))
+        return f'{len(self)} runs: ' + ', '.join(f'{name} ({n})' for name,n in models.items())
 
 # %% ../../nbs/60_runs/05_read.ipynb #2753f86d
 from fastcore.basics import patch
@@ -182,17 +188,30 @@ def by(self:Runs,
         groups.setdefault(key if len(key)>1 else key[0], []).append(run)
     return {key: Runs(own, self.command) for key,own in groups.items()}
 
+# %% ../../nbs/60_runs/05_read.ipynb #8b2eb169
+@patch
+def entries(self:Runs,
+    key:str, # Such as 'seed'
+)->list:
+    "An entry of every record, or `ValueError` that names the record without it"
+    for i,run in enumerate(self):
+        if key not in run:
+            raise ValueError(f'{run.get("file", f"record {i}")} has no {key!r}; it has '
+                             f'{", ".join(map(str, run)) or "nothing"}')
+    return [run[key] for run in self]
+
 @patch
 def of(self:Runs,
     *names:str, # Names of models
 )->Runs:
     "The runs of these models, in this order"
-    return Runs([run for name in names for run in self if run['attention']==name], self.command)
+    found = list(zip(self, self.entries('attention')))
+    return Runs([run for name in names for run,own in found if own==name], self.command)
 
 @patch(as_prop=True)
 def models(self:Runs)->list:
     "The names of the models, in order of appearance"
-    return list(dict.fromkeys(run['attention'] for run in self))
+    return list(dict.fromkeys(self.entries('attention')))
 
 # %% ../../nbs/60_runs/05_read.ipynb #44de4b3e
 def as_text(value)->str:
@@ -222,11 +241,11 @@ def mean(self:Runs,
 def by_seed(self:Runs, path:str)->dict:
     "Seed -> number; every seed must be there once"
     found = {}
-    for run in self:
-        if run['seed'] in found:
-            raise ValueError(f'seed {run["seed"]} is there twice: '
+    for run,seed in zip(self, self.entries('seed')):
+        if seed in found:
+            raise ValueError(f'seed {seed} is there twice: '
                              'choose the runs of one model and setting')
-        found[run['seed']] = number(run, path)
+        found[seed] = number(run, path)
     return found
 
 # %% ../../nbs/60_runs/05_read.ipynb #2fcbeab2
