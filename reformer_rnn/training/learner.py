@@ -110,6 +110,16 @@ def add_cb(self:SequenceLearner,
     return self
 
 # %% ../../nbs/50_training/04_learner.ipynb #973b2cf8
+def _check_carry(dls, model):
+    "Refuse to carry a state that a model does not have, or on to rows that begin anew"
+    if not hasattr(model, 'carry_state'):
+        raise ValueError(f'carry=True: a model of type {type(model).__name__} has no '
+                         '`carry_state` and cannot carry a state')
+    if not getattr(dls.train, 'contiguous', True): # loaders of others do not say it
+        raise ValueError(f'carry=True: the rows of a {type(dls.train).__name__} do not go on in '
+                         'the next batch, and the state would be that of other sequences; leave '
+                         'it out, or take a loader of contiguous text')
+
 def _check_flags(dls, model, carry, cbs):
     "Refuse flags of documents that nobody takes, and a carried state without flags"
     flagged = [dl.resets for dl in dls.loaders if hasattr(dl, 'resets')]
@@ -157,9 +167,7 @@ def lm_learner(
         raise ValueError(f'the model has vocab_sz={ours}, but the data has {theirs} '
                          f'different tokens: build the model with vocab_sz={theirs}')
     adopt_vocab(model, dls)
-    if carry and not hasattr(model, 'carry_state'):
-        raise ValueError(f'carry=True: a model of type {type(model).__name__} has no '
-                         '`carry_state` and cannot carry a state')
+    if carry: _check_carry(dls, model)
     own = [StopOnNonFinite(), Throughput()] + ([CarryState()] if carry else [])
     more = [] if cbs is None else list(cbs) if isinstance(cbs, (list,tuple)) else [cbs]
     _check_flags(dls, model, carry, more)
