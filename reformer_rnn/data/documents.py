@@ -557,10 +557,10 @@ class BPEVocab:
         doc = as_document(doc)
         text = doc.text
         if (ids := self.ids(text)) is None:
-            lost = ', '.join(map(repr, self.unreadable(text)[:8]))
-            raise ValueError(f'{doc.name} has characters that are not in the vocabulary: {lost}. '
-                             'Leave them out, or take a vocabulary that knows all bytes, as that '
-                             'of `train_bpe` does')
+            lost = self.unreadable(text) or self.unreadable(text.split())
+            raise ValueError(f'{doc.name} has {", ".join(map(repr, lost[:8]))}, and the vocabulary '
+                             'has no token for that: leave it out, or take a vocabulary that '
+                             'knows all bytes, as that of `train_bpe` does')
         return np.array(ids, dtype=np.int32)
 
     def decode(self,
@@ -571,15 +571,19 @@ class BPEVocab:
 
 # %% ../../nbs/40_data/07_documents.ipynb #9051127c
 @patch
-def ids(self:BPEVocab, text:str)->list:
+def ids(self:BPEVocab,
+    text:str, # Any text
+)->list:
     "The tokens of a text, or None if it has characters without a token"
     try: return self.strict.encode(text, add_special_tokens=False).ids
     except Exception: return None # of the library, whose kinds are not promised
 
 @patch
-def unreadable(self:BPEVocab, text:str)->list:
-    "The different characters of a text that have no token, in order of appearance"
-    return [o for o in dict.fromkeys(text) if self.ids(o) is None]
+def unreadable(self:BPEVocab,
+    pieces, # A text, for its characters, or a list of words
+)->list:
+    "The different pieces of a text that have no token, in order of appearance"
+    return [o for o in dict.fromkeys(pieces) if self.ids(o) is None]
 
 @patch
 def save(self:BPEVocab,
