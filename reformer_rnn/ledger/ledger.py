@@ -76,7 +76,7 @@ def undecided_markdown(
     single = sum(row['low'] is None for row in left)
     return (f'Of {len(left)} undecided claims, {excluded} exclude the number that the document '
             'prints, and leave open something weaker, such as its sign. '
-            f'{single} rest on one run, which does not say how much runs differ.')
+            f'{single} rest{"s"*(single==1)} on one run, which does not say how much runs differ.')
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #1b4cedc5
 COLOURS = dict(zip(VERDICTS, (
