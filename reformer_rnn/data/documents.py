@@ -11,7 +11,6 @@ __all__ = ['INVALID', 'disguises', 'Document', 'Documents', 'random_order', 'rea
 import csv,json,os,platform,re,sysconfig,zlib
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -539,16 +538,12 @@ def _strict(tokenizer):
 # %% ../../nbs/40_data/07_documents.ipynb #a12ee130
 class BPEVocab:
     "Tokens of a trained byte pair encoding"
+    strict = None # The tokenizer that leaves nothing out, made when it is needed
     def __init__(self,
         tokenizer, # A `tokenizers.Tokenizer`
     ):
         self.tokenizer = tokenizer
         self.vocab_sz = max(tokenizer.get_vocab().values(), default=-1)+1 # numbers may be left out
-
-    @cached_property
-    def strict(self):
-        "The tokenizer that leaves nothing out"
-        return _strict(self.tokenizer)
 
     def encode(self,
         doc, # A document or a text, in UTF-8
@@ -575,6 +570,7 @@ def ids(self:BPEVocab,
     text:str, # Any text
 )->list:
     "The tokens of a text, or None if it has characters without a token"
+    if self.strict is None: self.strict = _strict(self.tokenizer)
     try: return self.strict.encode(text, add_special_tokens=False).ids
     except Exception: return None # of the library, whose kinds are not promised
 

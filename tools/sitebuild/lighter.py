@@ -52,6 +52,7 @@ ALIKE = {'sa': 's', 's1': 's', 's2': 's', 'si': 's', 'se': 's', 'sd': 's', 'c1':
 NEIGHBOURS = re.compile(r'<i class=(\w+)>([^<]*)</i>(\s*)<i class=\1>')
 TAG = re.compile(r'<[a-z][^<>]*>')
 ONE_CLASS = re.compile(r' class="([\w-]+)"(?!/)')  # needs no quotes, unless a slash would become part of it
+CELL_END = re.compile(r'</t[dh]>(?=\s*(?:<t[dh]\b|</tr>))')  # HTML lets the next cell, or the end of the row, say it
 AS_IT_IS = re.compile(r'(<(pre|script|textarea)\b.*?</\2>)', re.S)  # where spaces count
 
 def marked(code):
@@ -67,6 +68,6 @@ def lighter(page):
     page = TAG.sub(lambda tag: ONE_CLASS.sub(r' class=\1', tag[0]), page)
     parts = AS_IT_IS.split(page)  # text, block, name of its tag, text, ...
     parts[1::3] = map(marked, parts[1::3])
-    parts[::3] = [re.sub(r'\n\s+', '\n', text) for text in parts[::3]]
+    parts[::3] = [CELL_END.sub('', re.sub(r'\n\s+', '\n', text)) for text in parts[::3]]
     del parts[2::3]
     return ''.join(parts)
