@@ -74,16 +74,10 @@ class PartOfEpoch(TemporaryChange):
 class PartOfBatch(PartOfEpoch):
     "Base class of callbacks that change the model for a part of every batch"
     def after_cancel_batch(self):
-        "Undo the change, because this batch was cut short"
+        "Undo the change, because this batch was cut short, alone or with all that was to follow"
         self.stack.close()
 
-    def after_cancel_train(self):
-        "Undo the change, because training was cut short in the middle of a batch"
-        self.stack.close()
-
-    def after_cancel_validate(self):
-        "Undo the change, because validation was cut short in the middle of a batch"
-        self.stack.close()
+    after_cancel_train = after_cancel_validate = after_cancel_batch
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #8a9b3923
 @contextmanager
