@@ -65,6 +65,7 @@ class GPT2BaseConfig(LongRun):
     base_steps:int = 2400 # Training steps of the base
     base_bs:int = 16 # Sequences per step
     base_lr:float = 2e-3 # Highest learning rate
+    base_seed:int = 0 # Selects its first weights, and the pieces that it reads
     base:str = 'results/gpt2_base' # Folder in which the base is stored
     may_be_zero = 'n_bytes',
 
@@ -157,7 +158,7 @@ def base_learner(
     pages:Split, # From `gpt2_pages`
 ): # `Learner`
     "Make the `Learner` that trains a small GPT-2 of bytes"
-    seed_everything(0)
+    seed_everything(cfg.base_seed)
     base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n_positions(cfg)).to(cfg.device)
     cbs = [GradientClip(1.),TorchCycle(cfg.base_lr, .1)]
     opt_func = partial(torch_adam, wd=.01) # the AdamW of PyTorch
@@ -237,7 +238,7 @@ def gpt2_base(
     base = stored_base(run, folder)
     if from_first(lambda: base is not None): return base
     learn = base_learner(cfg, pages)
-    record = fit_recorded(learn, run, 'gpt2_base', folder.name, 0)
+    record = fit_recorded(learn, run, 'gpt2_base', folder.name, cfg.base_seed)
     base = learn.model.base.eval()
     if process_rank(): return base
     del record['attention']
@@ -246,7 +247,8 @@ def gpt2_base(
     with whole_folder(folder) as new:
         save_gpt2(base, new)
         write_json(new/'base.json', record)
-    shutil.rmtree(run_path(run, folder.name, 0, 'checkpoints'), ignore_errors=True)
+    made_from = run_path(run, folder.name, cfg.base_seed, 'checkpoints')
+    shutil.rmtree(made_from, ignore_errors=True)
     return base
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #4dac66e0
