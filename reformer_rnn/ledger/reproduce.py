@@ -78,13 +78,16 @@ def job_config(
 ): # The dataclass of settings of its experiment
     "The settings of a record, with a new folder for its results"
     folder = (out/job.path).parent
-    known = {f.name: f.default for f in fields(job.experiment.settings)}
+    known = {f.name for f in fields(job.experiment.settings)}
+    stored = settings_of(job.record)
     new = dict(results=str(folder.parent if job.experiment.per_data else folder), resume=True,
                device='cpu')
-    new |= {name: str(folder.parent/Path(known[name]).name) for name in job.experiment.places}
+    for name in job.experiment.places: # a base is its own place, and a run has one beside it
+        is_run = 'attention' in job.record
+        new[name] = str(folder.parent/Path(getattr(stored, name)).name if is_run else folder)
     if 'attention' in job.record:
         new |= dict(attention=(job.record['attention'],), seeds=(job.record['seed'],))
-    return replace(settings_of(job.record), **{name: x for name,x in new.items() if name in known})
+    return replace(stored, **{name: x for name,x in new.items() if name in known})
 
 def is_done(job, out)->bool:
     "Has the new record been made, with these settings?"

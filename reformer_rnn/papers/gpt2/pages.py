@@ -521,13 +521,17 @@ def page_by_page(
     a:tuple, # Name of a model, and how it was tested
     b:tuple, # The same for another
 )->Drawn: # In bits per byte; None if one of the tests is not there
-    "Compare one model or test with another, page by page"
-    def nats(name, how):
-        tests = [run['tests'] for run in runs if run['attention']==name]
-        return [losses[how]['nats'] for losses in tests if how in losses]
+    "Compare one model or test with another, page by page and seed by seed"
+    def nats(name, how): # By seed
+        own = [run for run in runs if run['attention']==name and how in run['tests']]
+        return {run['seed']: run['tests'][how]['nats'] for run in own}
     ours,other = nats(*a),nats(*b)
+    if len(ours)>1 and len(other)>1: # a single one, such as the base, is compared with all
+        both = sorted(ours.keys()&other.keys())
+        ours,other = ({seed: found[seed] for seed in both} for found in (ours,other))
     if not (ours and other): return None
-    return paired_bootstrap(ours, other, runs[0]['tests']['carried']['bytes'])
+    n_bytes = runs[0]['tests']['carried']['bytes']
+    return paired_bootstrap(list(ours.values()), list(other.values()), n_bytes)
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #03c18f8b
 def control_of(
