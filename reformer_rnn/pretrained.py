@@ -422,6 +422,9 @@ def read_config(
     sealed = read_json(folder/MANIFEST, {CONFIG: str, WEIGHTS: str})
     if (folder/MANIFEST).read_text(encoding='utf-8')!=json.dumps(sealed, indent=1):
         raise ValueError(f'{folder/MANIFEST} was edited')
+    if 'transformers_version' in read_json(path):
+        raise ValueError(f'{folder} holds a model of transformers: use `load_gpt2`, or its own '
+                         '`from_pretrained`')
     config = read_json(path, dict(format=int, version=str))
     if config['format']>FORMAT:
         raise ValueError(f'{path} was written by version {config["version"]}, in format '

@@ -11,14 +11,15 @@ __all__ = ['Job', 'SAME', 'OTHER', 'reproduce_experiment', 'expected_minutes', '
 import random,time
 from collections import namedtuple
 from contextlib import redirect_stderr,redirect_stdout
-from dataclasses import dataclass,fields,replace
+from dataclasses import dataclass,replace
 from pathlib import Path
 
 import torch
 
 from ..core import check_int,check_writable
 from ..runs.claim import Results
-from ..runs.experiment import Experiment,find_experiment,same_settings,settings_of
+from ..runs.experiment import (
+    Experiment,find_experiment,same_settings,settings_of,used_fields)
 from ..runs.interval import over_seeds
 from ..runs.keep import measured
 from ..runs.read import flat,read_record
@@ -78,7 +79,7 @@ def job_config(
 ): # The dataclass of settings of its experiment
     "The settings of a record, with a new folder for its results"
     folder = (out/job.path).parent
-    known = {f.name for f in fields(job.experiment.settings)}
+    known = {f.name for f in used_fields(job.experiment.settings)}
     stored = settings_of(job.record)
     new = dict(results=str(folder.parent if job.experiment.per_data else folder), resume=True,
                device='cpu')

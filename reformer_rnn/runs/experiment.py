@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'Declared', 'deciding_nothing', 'added_later', 'Experiment', 'Settings', 'print_tables', 'declarations',
-           'declared', 'check_new', 'commands', 'find_experiment', 'add_options', 'unnamed', 'also_called',
-           'option_name', 'read_options', 'todays_names', 'all_settings', 'settings_of', 'same_settings',
+           'declared', 'check_new', 'commands', 'find_experiment', 'used_fields', 'add_options', 'unnamed',
+           'also_called', 'option_name', 'read_options', 'todays_names', 'all_settings', 'settings_of', 'same_settings',
            'changed_settings', 'as_option', 'models_and_seeds', 'where_to', 'command_lines']
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #79ffde9b
@@ -52,6 +52,7 @@ class Settings:
     "Base class of settings: what all of them refuse"
     may_be_zero = () # Integer fields that may be 0, though it is not their default
     choices = {} # Field -> values that it may have
+    unused = () # Inherited fields that have no effect here
     renamed = {} # What older records call a field -> the field
 
     def check(self):
@@ -59,6 +60,8 @@ class Settings:
         from reformer_rnn.core import check_choice,check_int # PyTorch, which `--help` does not need
         for f in fields(self):
             value = getattr(self, f.name)
+            if f.name in self.unused and value!=f.default:
+                raise ValueError(f'{f.name}={value} has no effect here: leave it out')
             if f.name in self.choices: check_choice(f.name, value, self.choices[f.name])
             values,defaults = (value,f.default) if f.type is tuple else ((value,),(f.default,))
             if not defaults or type(defaults[0]) is not int: continue
@@ -151,13 +154,19 @@ def _reader(f):
     return dict(nargs='+', type=kind, metavar=f.name.upper())
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #82aefd84
+def used_fields(
+    config, # Settings, or their class
+)->list:
+    "The fields that have an effect, and are options of the command"
+    return [f for f in fields(config) if f.name not in getattr(config, 'unused', ())]
+
 def add_options(
     parser:argparse.ArgumentParser, # Receives one option per field
     config:type, # A dataclass whose fields all have a default and a trailing comment
 ):
     "Make the options of a parser from the fields of a dataclass"
     notes,last = _notes(config),_last_fields(config)
-    for f in sorted(fields(config), key=lambda f: f.name in last):
+    for f in sorted(used_fields(config), key=lambda f: f.name in last):
         if f.default is MISSING or not notes.get(f.name):
             raise TypeError(f'{config.__name__}.{f.name} needs a default and a comment')
         shown = ' '.join(map(str, f.default)) or 'none' if f.type is tuple else f.default
@@ -188,7 +197,7 @@ def read_options(
     config:type, # The dataclass of `add_options`
 ):
     "Build the dataclass from parsed options"
-    values = {f.name: getattr(args, f.name) for f in fields(config)}
+    values = {f.name: getattr(args, f.name) for f in used_fields(config)}
     return config(**{k: tuple(v) if isinstance(v, list) else v for k,v in values.items()})
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #b0cbdff9
