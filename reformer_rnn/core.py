@@ -10,10 +10,12 @@ __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice'
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
            'state_nbytes', 'state_type', 'Movable', 'count_parameters', 'evaluating', 'check_writable', 'in_place_of',
            'write_json', 'read_json', 'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder',
-           'settle_folder', 'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
+           'settle_folder', 'undisturbed', 'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,re,secrets,shutil,tempfile,threading,time
+try: import fcntl
+except ImportError: fcntl = None # on Windows
 from contextlib import contextmanager,nullcontext,suppress
 from importlib import import_module
 from numbers import Integral
@@ -620,11 +622,17 @@ def remove_folder(
     for name in (*_ours(folder),MANIFEST): (folder/name).unlink(missing_ok=True)
     with suppress(OSError): folder.rmdir()
 
+# %% ../nbs/00_core.ipynb #bb04173a
 def settle_folder(
     folder, # A folder that `whole_folder` has written, or will write
 ):
     "Finish the replacement of a folder if a process was killed in the middle of it"
     folder = Path(folder).resolve()
+    if any(_beside(folder, what).is_dir() for what in ('ready','replaced')):
+        with undisturbed(folder): pass # the process may be alive, and finish it meanwhile
+
+def _settle(folder):
+    "`settle_folder` inside `_alone`"
     ready = _beside(folder, 'ready')
     old = _beside(folder, 'replaced')
     if ready.is_dir():
@@ -634,7 +642,30 @@ def settle_folder(
         _keep_others(old, folder)
         shutil.rmtree(old)
 
+# %% ../nbs/00_core.ipynb #cb89d593
+@contextmanager
+def _alone(folder):
+    "Let nobody else replace folders beside this one inside a `with` block, where there are locks"
+    beside = None
+    with suppress(OSError,AttributeError): # Windows has none, nor have some file systems
+        beside = os.open(folder.parent, os.O_RDONLY)
+        fcntl.flock(beside, fcntl.LOCK_EX)
+    try: yield
+    finally:
+        if beside is not None: os.close(beside)
+
 # %% ../nbs/00_core.ipynb #54df6652
+@contextmanager
+def undisturbed(
+    folder, # A folder that `whole_folder` has written, or will write
+):
+    "Settle a folder, and let no other process or thread replace it inside a `with` block"
+    folder = Path(folder).resolve()
+    with _alone(folder):
+        _settle(folder)
+        yield
+
+# %% ../nbs/00_core.ipynb #6d355661
 @contextmanager
 def whole_folder(
     folder, # Created, or replaced; files of others in it are kept
@@ -642,8 +673,7 @@ def whole_folder(
     """Write a folder as a whole: it is replaced at the end of the `with` block, and stays as it was
     after an error or a kill"""
     folder = Path(folder).resolve()
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f'{folder} is a file: expected a folder, or a new name')
+    _check_replaceable(folder)
     settle_folder(folder)
     new = _beside(folder, 'writing')
     shutil.rmtree(new, ignore_errors=True) # left over from a process that was killed
@@ -653,10 +683,22 @@ def whole_folder(
     try:
         yield new
         _seal(new)
-        os.rename(new, _beside(folder, 'ready'))
+        if folder.is_dir(): shutil.copymode(folder, new)
+        with _alone(folder):
+            os.rename(new, _beside(folder, 'ready'))
+            _settle(folder)
     finally: shutil.rmtree(new, ignore_errors=True)
-    settle_folder(folder)
     to_disk(folder.parent)
+
+# %% ../nbs/00_core.ipynb #4b770955
+def _check_replaceable(folder):
+    "Refuse a file, and a folder that cannot be replaced by another one of its name"
+    if not folder.exists(): return
+    if not folder.is_dir():
+        raise ValueError(f'{folder} is a file: expected a folder, or a new name')
+    if os.path.ismount(folder) or folder.samefile('.'):
+        what = 'a mount point' if os.path.ismount(folder) else 'the current folder'
+        raise ValueError(f'{folder} is {what}, which cannot be replaced: expected a folder in it')
 
 # %% ../nbs/00_core.ipynb #7cafdee5
 def check_folder(

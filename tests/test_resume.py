@@ -8,7 +8,7 @@ from fastai.data.core import TfmdDL
 
 from reformer_rnn.runs import train as runs_train
 from reformer_rnn.papers.gpt2 import recall as gpt2_recall
-from reformer_rnn.runs.experiment import commands, find_experiment
+from reformer_rnn.runs.experiment import commands, find_experiment, used_fields
 from reformer_rnn.runs import record
 from reformer_rnn.training.checkpoints import Stopped
 
@@ -81,7 +81,7 @@ def test_every_loader_that_generates_says_from_what():
 
 def places(name, folder):
     "Where an experiment puts its results."
-    names = {f.name for f in fields(find_experiment(name).settings)}
+    names = {f.name for f in used_fields(find_experiment(name).settings)}
     return {k: v for k, v in dict(results=str(folder), base=str(folder/'base')).items() if k in names}
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')

@@ -309,7 +309,7 @@ def follow(self:BlockRecurrentAttention, state, dtype):
 def begin(self:BlockRecurrentAttention, k, v):
     "The state before the first position"
     past = self.nothing(k, v, self.window)
-    c = self.cell.initial.expand(k.shape[0], -1, -1)
+    c = self.cell.initial.repeat(k.shape[0], 1, 1) # no view of the parameter, which may change
     real = None if self.empty=='zeros' else past.real
     return BlockState(c, past.k, past.v, real)
 

@@ -36,7 +36,8 @@ def short_convolution(
                          f'the last {before} inputs')
     if mask is not None: return _between_gaps(x, weight, state, mask)
     seen = torch.cat([state.to(x.dtype),x], 1)
-    return sum(seen[:,j:j+n]*weight[:,j] for j in range(before+1)),seen[:,n:]
+    y = sum(seen[:,j:j+n]*weight[:,j] for j in range(before+1))
+    return y,seen[:,n:].clone() # a view would keep the whole text
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #5eebc93b
 def _between_gaps(x, weight, state, mask):

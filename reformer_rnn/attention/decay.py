@@ -10,6 +10,7 @@ __all__ = ['decay_matrix', 'channel_weights', 'sums_after', 'decay_chunks', 'dec
 # %% ../../nbs/10_attention/06_decay.ipynb #1d2e19e1
 import torch
 import torch.nn.functional as F
+from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import (
@@ -229,11 +230,16 @@ class ForgettingAttention(QKVAttention):
         "Queries, keys and values, decays, and gates for the output"
         return *super().project(x),self.decays(x),self.heads(x, self.to_gate)
 
-    def attend(self, q, k, v, decay, gate, state, mask):
-        "Call `decay_attention`"
-        out,state = decay_attention(q, k, v, decay=decay, mask=mask, state=state,
-                                    chunk_size=self.chunk_size)
-        return F.silu(gate)*F.layer_norm(out, out.shape[-1:]),state
+# %% ../../nbs/10_attention/06_decay.ipynb #fb73db34
+@patch
+def attend(self:ForgettingAttention, q, k, v, decay, gate, state, mask):
+    "Call `decay_attention` in float32 at least: its sums may be too large for float16"
+    wide = torch.promote_types(v.dtype, torch.float32)
+    q,k,v = (x.to(wide) for x in (q,k,v))
+    out,state = decay_attention(q, k, v, decay=decay, mask=mask, state=state,
+                                chunk_size=self.chunk_size)
+    out = F.layer_norm(out, out.shape[-1:])
+    return F.silu(gate)*out.to(gate.dtype),state
 
 # %% ../../nbs/10_attention/06_decay.ipynb #8777d9b6
 @register_attention('retention')

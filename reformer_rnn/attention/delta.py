@@ -18,6 +18,7 @@ from .decay import (check_equal_lengths,decay_matrix,log_decays,
                                           start_state,sums_after)
 from .decay_kernel import gradient_like,may_divide,sum_ranges
 from .linear import Buffers,cut_tile,gradients_of,into_chunks,tile_slices
+from .softmax import unit_keys
 
 # %% ../../nbs/10_attention/15_delta.ipynb #75282e99
 def delta_matrix(
@@ -479,7 +480,7 @@ def check_steps(
 # %% ../../nbs/10_attention/15_delta.ipynb #a2a1c466
 def delta_attention(
     q:Tensor, # Queries, (b, h, n, d)
-    # Keys, (b, h, n*n_steps, d), of length one: `F.normalize(k, dim=-1)`, or see `normalize_keys`
+    # Keys, (b, h, n*n_steps, d), of length one: `unit_keys(k)`, or see `normalize_keys`
     k:Tensor,
     v:Tensor, # Values, (b, h, n*n_steps, dv)
     # Step size of each write, (b, h, n*n_steps), from 0 (keep) over 1 (replace) to 2 (flip the
@@ -512,7 +513,7 @@ def delta_attention(
         Q = hide_padding(q, mask).to(dtype)
         K,V = (hide_padding(x, real).to(dtype) for x in (k,v))
         beta = hide_padding(beta.unsqueeze(-1), real).to(dtype)
-        if normalize_keys: K = F.normalize(K, dim=-1)
+        if normalize_keys: K = unit_keys(K)
         check_steps(K, beta, torch.finfo(k.dtype).eps)
         g = None if decay is None else delta_decays(decay, q.shape, dtype, mask)
         S = None if state is None else start_state(state, (b,h,d,V.shape[-1]), V)

@@ -17,6 +17,7 @@ from ..core import check_int,check_mask,state_type
 from .convolution import ShortConvolution
 from .delta import delta_attention
 from .layer import AttentionLayer,register_attention,split_heads
+from .softmax import unit_keys
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #ad7d4162
 @state_type
@@ -130,7 +131,7 @@ def attend(self:DeltaLayer, qkv, beta, decay, gate, state, mask):
     if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
     qkv = qkv.to(torch.promote_types(qkv.dtype, torch.float32))
     q,k,v = qkv.split([self.width,self.width*self.n_steps,self.width*self.n_steps], -1)
-    q = F.normalize(split_heads(q, self.n_heads), dim=-1)
+    q = unit_keys(split_heads(q, self.n_heads))
     k,v = (as_writes(x, self.n_heads, self.n_steps) for x in (k,v))
     out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, normalize_keys=True,
                             mask=mask,

@@ -49,6 +49,9 @@ def multiplications(
     "Number of multiplications in a product of matrices"
     if name in ('mm','bmm'): a,b = args[:2]
     elif name in ('addmm','baddbmm'): a,b = args[1:3]
+    elif name.startswith('_scaled_dot_product'): # a fused kernel: scores, and sums of values
+        q,k,v = args[:3]
+        return prod(q.shape[:-1])*k.shape[-2]*(q.shape[-1]+v.shape[-1])
     else: return 0
     return prod(a.shape)*b.shape[-1]
 

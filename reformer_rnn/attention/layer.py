@@ -332,11 +332,14 @@ def convert_attention(
     """A layer of the method `name` that shares the parameters of `layer`; `ValueError` if it cannot
     use one of them, or needs another shape"""
     check_choice('attention', name, attention_layers)
-    if name==layer.name: options = layer.options | options
-    new = build_attention((name,{}), **(layer.config | options))
+    own = vars(layer) # settings as they are now
+    config = {key: own.get(key, value) for key,value in layer.config.items()}
+    if name==layer.name:
+        options = {key: own.get(key, value) for key,value in layer.options.items()} | options
+    new = build_attention((name,{}), **(config | options))
     given = new.own_weights(layer.state_dict(keep_vars=True))
     _check_weights(layer, new, given, grow)
-    load_weights(new, given, strict=not grow, assign=True)
+    load_weights(new, given, strict=False, assign=True) # of parameters none is missing
     weight = layer.to_out.weight
     # moves only what is not a parameter
     return new.to(weight.device, weight.dtype).train(layer.training)

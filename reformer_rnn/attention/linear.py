@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+from fastcore.basics import patch
 from torch import Tensor
 
 from ..core import (
@@ -665,7 +666,6 @@ class LinearAttention(QKVAttention):
         self.feature_map = get_feature_map(feature_map, self.d_head, self.n_heads)
         self.chunk_size = check_int('chunk_size', chunk_size)
         self.backend = check_choice('backend', backend, linear_backends)
-        self.options = dict(feature_map=self.feature_map, chunk_size=chunk_size, backend=backend)
 
     def attend(self, q, k, v, state, mask):
         "Call `linear_attention`"
@@ -680,3 +680,9 @@ class LinearAttention(QKVAttention):
     def read(self, q, state):
         "Call `read_context`"
         return read_context(q, state, feature_map=self.feature_map)
+
+# %% ../../nbs/10_attention/02_linear.ipynb #c419b7b9
+@patch(as_prop=True)
+def options(self:LinearAttention):
+    "Arguments that build this layer again, as they are now"
+    return dict(feature_map=self.feature_map, chunk_size=self.chunk_size, backend=self.backend)

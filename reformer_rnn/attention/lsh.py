@@ -894,9 +894,11 @@ def attend(self:LSHAttention, qk, v, state, mask):
     options = dict(bucket_size=self.bucket_size, n_buckets=self.n_buckets, window=self.window)
     out,state = lsh_attention(qk, v, causal=self.causal, mask=mask, scale=self.scale,
                               rotations=rotations, state=state, **options)
-    if self.bounded and state is not None and not self.training:
-        B = math.prod(self.n_buckets)
-        state = forget_unreachable(state, B, self.bucket_size)
+    if state is None: return out,None
+    if self.training: # the drawn rotations will be gone: a state knows the fixed ones
+        return out,hash_again(state, self.rotations, self.n_buckets)
+    if self.bounded:
+        state = forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
     return out,state
 
 @patch

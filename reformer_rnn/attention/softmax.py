@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from fastcore.basics import patch
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from ..core import (
@@ -167,8 +166,10 @@ class SoftmaxAttention(QKVAttention):
 def unit_keys(
     qk:Tensor, # (..., d)
 )->Tensor:
-    "Keys of length one in the direction of `qk`; a zero vector stays zero"
-    return F.normalize(qk.to(torch.promote_types(qk.dtype, torch.float32)), dim=-1).to(qk.dtype)
+    "Vectors of length one in the direction of `qk`; a zero vector stays zero, with a slope of one"
+    wide = qk.to(torch.promote_types(qk.dtype, torch.float32))
+    length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
+    return (wide/length.masked_fill(length==0, 1.)).to(qk.dtype)
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #dd41c190
 def shared_qk_attention(

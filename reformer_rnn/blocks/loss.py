@@ -68,7 +68,10 @@ def chunked_cross_entropy(
     if not torch.is_grad_enabled():
         x,weight,bias = (None if o is None else o.detach() for o in (x,weight,bias))
     loss = sum_plainly if ordinary_only() else _ChunkedLoss.apply
-    return loss(x.flatten(0, -2), weight, bias, y.flatten(), ignore_index, chunk_size)/n
+    total = loss(x.flatten(0, -2), weight, bias, y.flatten(), ignore_index, chunk_size)
+    # where nothing counts the gradient is zero, as in PyTorch
+    if isinstance(n, Tensor): return total/n.clamp(min=1)+torch.where(n>0, 0., torch.nan)
+    return total/n if n else total+torch.nan
 
 # %% ../../nbs/20_blocks/04_loss.ipynb #de62eb56
 def sum_plainly(

@@ -245,7 +245,7 @@ _memory = ( # What is to be remembered
 _order = ( # What is to be counted, followed or heard
     ExamTask('parity', 'count ones modulo two', parity_batch, 2, tuple(range(3, 41)), (40,64,256),
              1/2, 'A state that changes its sign: eigenvalues down to -1, so step sizes up to 2. '
-             'Sums, decays above 0 and attention cannot, at lengths without end.',
+             'Sums, decays above 0 and hard attention cannot, at lengths without end.',
              'Grazzi et al. 2025, arXiv 2411.12537', copies=False),
     ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(3, 41)),
              (40,64,256), 1/PLACES, 'A state that turns by a fifth of a circle. One reflection '

@@ -94,8 +94,9 @@ recall('the delta rule solves recall', 'Yang et al. 2024b, experiments on recall
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a0a
 parity = about('parity')
-parity('attention does not generalise parity', 'Hahn 2020, theorem 1',
-       'Attention of limited size cannot compute parity at all lengths', 'chance', .5,
+parity('attention does not generalise parity', 'Hahn 2020, theorem 1 and soft attention',
+       'Attention cannot compute parity at all lengths if it is hard, and becomes less certain '
+       'with the length if it is soft', 'chance', .5,
        between(.45, .6, '{:.0%}'), measure=share('conv-softmax', 256),
        setting='right answers at 256 bits, conv-softmax trained with up to 40',
        why='The region is ours: chance, and what is gained at the first few positions.')

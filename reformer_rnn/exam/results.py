@@ -250,7 +250,7 @@ def planned_text(cells)->str:
     if full==planned: return text
     everywhere = in_all_tasks(cells, seeds)
     if everywhere: text += (f' {len(everywhere)} candidates and the controls have {seeds} seeds '
-                            'in every task that any layer has sat, not the controls alone.')
+                            'in every task that at least one layer has sat.')
     return f'{text} `reformer_rnn exam --resume`, started in the folder of this page, goes on.'
 
 def in_all_tasks(cells, seeds)->list:
@@ -292,7 +292,8 @@ def lengths_lesson(
         return ('**Lesson.** None yet: '
                 'no cell has been learned whose test is longer than its training.')
     lost = [cell for cell in asked if cell.grade=='learned']
-    return (f'**Lesson.** Of {len(asked)} cells that pass the largest size of training, '
+    return (f'**Lesson.** Of {len(asked)} cells that pass the largest size of training, in tasks '
+            f'that ask for larger ones, '
             f'{len(asked)-len(lost)} pass all larger sizes as well. Learned, but lost on the way: '
             f'{named(lost)}.')
 
@@ -315,7 +316,7 @@ def recall_lesson(
     wasted = [cell for cell in weighed if weight(cell)>weight(least) and not cell.passed(size)]
     says = 'No candidate keeps more than that and fails.'
     if wasted:
-        says = (f'Bytes alone do not decide: more is kept, and {size} pairs are not found, by '
+        says = (f'Bytes alone do not decide: these keep more, and do not find {size} pairs: '
                 f'{named(wasted)}.')
     return f'**Lesson.** The smallest states that pass: {enough}. {says}'
 

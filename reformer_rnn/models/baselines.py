@@ -38,7 +38,10 @@ def per_member(
     x:Tensor, # (b, n, c)
     forecast:Tensor, # (b, horizon, c), or (b, members, horizon, c) of an ensemble in training
 )->Tensor: # `x`, with an axis for the members if the forecast has one
-    "Let every member of an ensemble have the same rows"
+    "Let every member of an ensemble have the same rows; `ValueError` for other columns"
+    if forecast.shape[-1]!=x.shape[-1]:
+        raise ValueError(f'a forecast of {forecast.shape[-1]} columns for {x.shape[-1]}: '
+                         'expected all of them')
     return x.unsqueeze(1) if forecast.ndim>x.ndim else x
 
 class SubtractLast(Pretrained):
@@ -124,5 +127,6 @@ def each_mse(
     y:Tensor, # True values, (b, horizon, c)
     reduction:str='mean', # As for `F.mse_loss`; fastai asks for 'none' to have losses of windows
 )->Tensor: # One number; of the shape of `forecast` without reduction
-    "Mean squared error; for an ensemble in training, averaged over its members"
+    """Mean squared error; for an ensemble in training, averaged over its members. `ValueError` if
+    the true values have other columns"""
     return F.mse_loss(forecast, per_member(y, forecast).expand_as(forecast), reduction=reduction)

@@ -34,12 +34,12 @@ def example_of(
 )->dict: # Name -> tensor, in the order of the call
     "Example inputs for a model, or `ValueError`"
     g = torch.Generator().manual_seed(0)
-    device = next(model.parameters()).device
-    def tokens(vocab_sz, n): return torch.randint(vocab_sz, (b,n), generator=g).to(device)
+    like = next(model.parameters())
+    def tokens(vocab_sz, n): return torch.randint(vocab_sz, (b,n), generator=g).to(like.device)
     if isinstance(model, EncoderDecoder):
         return dict(src=tokens(model.src_embed.tokens.num_embeddings, n),
                     tgt=tokens(model.tgt_vocab_sz, n))
-    def numbers(*shape): return torch.randn(b, *shape, generator=g).to(device)
+    def numbers(*shape): return torch.randn(b, *shape, generator=g).to(like)
     parts = [o for o in model.modules() if isinstance(o, (Informer,LinearMap))]
     if parts: return window_example(sorted(parts, key=lambda o: type(o) is LinearMap)[0], numbers)
     vocab_sz = getattr(getattr(model, 'backbone', model), 'vocab_sz', None)

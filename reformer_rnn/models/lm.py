@@ -230,7 +230,12 @@ def _converted(model, name, only, **options):
     if not places:
         raise ValueError(f'a {type(model).__name__} without {f"{only} " if only else ""}attention '
                          'layers cannot change its attention')
-    return [(*place,convert_attention(place[-1], name, **options)) for place in places]
+    found = [(*place,convert_attention(place[-1], name, **options)) for place in places]
+    for _,key,old,new in found:
+        if key=='cross' and not new.reads_context: # that of a decoder
+            raise ValueError(f'{name} attention cannot read a context, which {old.name} attention '
+                             'does here: choose one that can, or exchange other layers with `only`')
+    return found
 
 # %% ../../nbs/30_models/05_lm.ipynb #4e7a2458
 @contextmanager

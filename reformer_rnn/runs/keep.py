@@ -11,7 +11,7 @@ __all__ = ['Run', 'meanings', 'LARGEST', 'generate_experiment', 'evaluate_experi
 # %% ../../nbs/60_runs/08_keep.ipynb #caea40ca
 from collections import namedtuple
 from dataclasses import dataclass,fields
-from math import isclose
+from math import inf,isclose
 from pathlib import Path
 
 import torch
@@ -150,7 +150,8 @@ def keep_model(
     folder:Path, # Folder to write it to
 )->bool: # Is it kept?
     "Save the model of a run, or print why not"
-    n_bytes = sum(x.numel()*x.element_size() for x in model.state_dict().values())
+    tensors = {id(x): x for x in model.state_dict(keep_vars=True).values()} # tied ones once
+    n_bytes = sum(x.numel()*x.element_size() for x in tensors.values())
     why = ''
     if not isinstance(model, Pretrained): why = f'a {type(model).__name__} is no `Pretrained`'
     elif n_bytes>LARGEST:
@@ -279,8 +280,8 @@ def plain_bits(
     model, # Model with a vocabulary
     data:Tensor, # Bytes of a text, (n,)
 )->float: # Bits per byte
-    """Measure a text that is read from beginning to end, with the state carried along, or raise
-    `ValueError` if the vocabulary does not know all of it"""
+    """Measure a text that is read from beginning to end, with the state carried along as far as
+    there are positions, or raise `ValueError` if the vocabulary does not know all of it"""
     if data is None:
         raise ValueError('no file: a run of this kind has no held-out text that can be read again; '
                          'name a file')
@@ -292,8 +293,10 @@ def plain_bits(
         if has_unknown(model.vocab, text, ids):
             raise ValueError('the text has words that are not in the vocabulary of the model: bits '
                              'of the token that stands for them say nothing about bytes')
-    length = min(256, getattr(model, 'window', 256)) # a GPT-2 with a memory reads windows
-    bits = evaluate_bits(model, ids, length, carry=hasattr(model, 'carry_state'))
+    length = getattr(model, 'window', 256) # a GPT-2 with a memory reads its windows
+    room = getattr(model, 'max_positions', None) or inf
+    carry = hasattr(model, 'carry_state') and len(ids)<=room+1 # else pieces begin anew
+    bits = evaluate_bits(model, ids, min(length, room), carry=carry)
     return bits if len(ids)==len(data) else bits_per_byte(bits, len(ids), len(data))
 
 # %% ../../nbs/60_runs/08_keep.ipynb #f879345c

@@ -93,7 +93,8 @@ more_seeds = {
     ('ETTh1',168): 'Of the 30 pairs of seeds 27 were added in three steps, each of a number that '
                    'was fixed beforehand, as long as the ones before had left it open.',
     ('ETTh2',168): 'Three of the six pairs of seeds were added when the first had left it open.',
-    ('ETTm1',48): 'Six of the nine pairs of seeds were added when the first had left it open.',
+    ('ETTm1',48): 'Nine of the twelve pairs of seeds were added in two steps, of six and of three, '
+                  'each fixed beforehand, as long as the ones before had left it open.',
     ('ETTh2',336): 'Two of the five pairs of seeds were added when the first had left it open.',
     ('ETTh2',24): 'Eight of the eleven pairs of seeds were added when the others had left it open.',
     ('Weather',168): 'One of the four pairs of seeds was added when the first had left it open.',
