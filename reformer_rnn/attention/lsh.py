@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['bucket_factors', 'draw_rotations', 'hash_buckets', 'band_pairs', 'SortedRounds', 'as_sorted', 'sort_positions',
            'sort_rounds', 'LSHState', 'lsh_step', 'attend_table', 'take_table', 'forget_unreachable', 'bucket_tiles',
-           'attend_context', 'lsh_attention', 'attend_self', 'attend_densely', 'hash_again', 'read_hashed',
-           'default_buckets', 'extend_lsh', 'check_held', 'follow_lsh', 'check_lsh', 'check_rotations', 'buckets_for',
-           'LSHAttention']
+           'attend_context', 'lsh_attention', 'attend_self', 'attend_densely', 'hash_again', 'in_buckets',
+           'read_hashed', 'default_buckets', 'extend_lsh', 'check_held', 'follow_lsh', 'check_lsh', 'check_rotations',
+           'buckets_for', 'LSHAttention']
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #95931fde
 import math
@@ -707,7 +707,10 @@ def attend_densely(q, k, v, rounds, scale):
 
 def hash_again(state, rotations, factors):
     "Hash the keys of a state again, by these rotations"
-    buckets = discrete_choice(lambda: hash_buckets(state.k, rotations, factors))
+    return in_buckets(state, discrete_choice(lambda: hash_buckets(state.k, rotations, factors)))
+
+def in_buckets(state, buckets):
+    "The state, with other buckets"
     # what fills up a head stays in no bucket
     if state.buckets is not None: buckets = buckets.masked_fill(state.buckets[:,:,:1]<0, -1)
     return state._replace(buckets=buckets)
@@ -896,7 +899,7 @@ def attend(self:LSHAttention, qk, v, state, mask):
                               rotations=rotations, state=state, **options)
     if state is None: return out,None
     if self.training: # the drawn rotations will be gone: a state knows the fixed ones
-        return out,hash_again(state, self.rotations, self.n_buckets)
+        return out,in_buckets(state, hash_buckets(state.k, self.rotations, self.n_buckets))
     if self.bounded:
         state = forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
     return out,state
