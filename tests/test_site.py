@@ -129,31 +129,41 @@ def server():
         yield f'http://127.0.0.1:{running.server_port}'
         running.shutdown()
 
-@pytest.fixture
-def visit(browser):
-    "A function that opens a page; after the test nothing may have gone wrong on it, and no request left the machine."
-    complaints, contexts = [], []
+def watched(page, complaints):
+    "A page that notes in a list what goes wrong on it, and what it asks of another machine."
     def failed(request):
         if request.failure != 'net::ERR_ABORTED':  # which is what leaving a page does to its unfinished requests
             complaints.append(f'failed: {request.url} ({request.failure})')
     def asked(request):
         if urlsplit(request.url).hostname not in (None, '', '127.0.0.1'):
             complaints.append(f'left the machine: {request.url}')
+    page.on('console', lambda message: complaints.append(message.text) if message.type in ('error', 'warning')
+            else None)
+    page.on('pageerror', lambda error: complaints.append(str(error)))
+    page.on('request', asked)
+    page.on('requestfailed', failed)
+    page.on('response', lambda answer: complaints.append(f'{answer.status}: {answer.url}') if answer.status >= 400
+            else None)
+    return page
+
+@pytest.fixture
+def visit(browser):
+    "A function that opens a page; after the test nothing may have gone wrong on it, and no request left the machine."
+    complaints, contexts = [], []
     def visit(address, **options):
         contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.on('console', lambda message: complaints.append(message.text) if message.type in ('error', 'warning')
-                else None)
-        page.on('pageerror', lambda error: complaints.append(str(error)))
-        page.on('request', asked)
-        page.on('requestfailed', failed)
-        page.on('response', lambda answer: complaints.append(f'{answer.status}: {answer.url}') if answer.status >= 400
-                else None)
+        page = watched(contexts[-1].new_page(), complaints)
         page.goto(address)
         return page
     yield visit
     for context in contexts: context.close()
     assert not complaints
+
+@pytest.fixture(scope='module')
+def tab(browser):
+    "One page that goes from file to file, for a new one takes longer than its tests; and what is noted on it."
+    complaints = []
+    return watched(browser.new_page(), complaints), complaints
 
 PROSE = '''() => { const copy = document.body.cloneNode(true);
     copy.querySelectorAll('pre, code, script, math').forEach(o => o.remove()); return copy.textContent }'''
@@ -201,9 +211,12 @@ def places(file):
     return set(re.findall(r'id="([^"]*)"', file.read_text()))
 
 @pytest.mark.parametrize('name', PAGES)
-def test_page(visit, name):
+def test_page(tab, name):
     path = DOCS/name
-    page = visit(path.as_uri(), viewport=dict(width=1300, height=800))
+    page, complaints = tab
+    complaints.clear()
+    page.set_viewport_size(dict(width=1300, height=800))
+    page.goto(path.as_uri())
     answers_first(page, name)
     assert page.evaluate(SCROLLING) == [] and page.evaluate(CUT_OFF) == []
     screens = page.evaluate('document.documentElement.scrollHeight')/800
@@ -238,6 +251,7 @@ def test_page(visit, name):
     assert page.evaluate(STICKING_OUT) == []
     wide = '[...document.querySelectorAll("img.wide")].every(o => o.width > 600)'
     assert page.evaluate(wide), 'a wide figure has shrunk'
+    assert not complaints
 
 @pytest.mark.parametrize('served', [False, True])
 def test_search(visit, server, served):

@@ -128,6 +128,12 @@ def frame(self:Documents)->pd.DataFrame:
     columns = dict.fromkeys(['name','bytes'] + [name for row in rows for name in row])
     return pd.DataFrame(rows, columns=list(columns))
 
+@patch
+def joined(self:Documents)->torch.Tensor: # Bytes, (n,)
+    "The texts of all documents, one after the other"
+    data = bytearray(b''.join(doc.data for doc in self.docs))
+    return torch.from_numpy(np.frombuffer(data, dtype=np.uint8))
+
 # %% ../../nbs/40_data/07_documents.ipynb #df424a68
 def random_order(
     n:int, # How many numbers

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['SAMPLE', 'Corpus', 'CORPORA', 'Split', 'STANDARD_SPLIT', 'check_corpus', 'find_file', 'read_bytes', 'decode',
-           'split_bytes', 'unigram_bits', 'bigram_bits', 'ByteDL', 'text_dls']
+           'split_bytes', 'unigram_bits', 'bigram_bits', 'floors', 'ByteDL', 'text_dls']
 
 # %% ../../nbs/40_data/02_text.ipynb #1c65a009
-import codecs,hashlib,os
+import codecs,hashlib,math,os
 from collections import namedtuple
 from importlib.resources import files
 from pathlib import Path
@@ -176,6 +176,14 @@ def bigram_bits(
     ids = _as_numpy(data, 2)
     pairs = np.bincount(256*ids[:-1].astype(np.int64) + ids[1:])
     return _bits(pairs) - _bits(np.bincount(ids[:-1]))
+
+# %% ../../nbs/40_data/02_text.ipynb #efb54215
+def floors(
+    data:Tensor, # A text, (n,), at least two bytes
+    vocab_sz:int=256, # Number of different symbols
+)->dict: # Bits per byte, or per character: `uniform`, `unigram` and `bigram`
+    "Entropies of a text under its own statistics: bounds for models that know no more"
+    return dict(uniform=math.log2(vocab_sz), unigram=unigram_bits(data), bigram=bigram_bits(data))
 
 # %% ../../nbs/40_data/02_text.ipynb #bf12e9ce
 class ByteDL(Shown, LMDataLoader):

@@ -19,7 +19,7 @@ from torch import Tensor,nn
 
 from ..core import count_parameters,evaluating,file_checksum
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
-from ..attention.report import wake
+from ..attention.report import Failed,find_builder,wake
 from ..models.block_recurrent import FeedbackStack,feedback_layer
 from ..models.lm import LM
 from .card import importing_here
@@ -209,18 +209,14 @@ def find_candidate(
     "Find a candidate, or raise a `ValueError` that lists all of them"
     known = all_candidates()
     if name in known: return known[name]
-    module,_,cls = name.partition(':')
-    if not cls or ':' in cls:
+    if name.count(':')!=1 or name.endswith(':'):
         raise ValueError(f'there is no candidate {name!r}: choose one of {", ".join(known)}, or '
                          'give your own layer as module:Class')
     try:
-        with importing_here(): found = getattr(import_module(module), cls)
-    except (ImportError,AttributeError) as e:
-        raise ValueError(f'{name} cannot be imported: {e}. Expected module:Class, with the '
-                         'module in the current folder or on PYTHONPATH') from e
-    except Exception as e:
-        raise ValueError(f'{name} cannot be imported, its module raises '
-                         f'{type(e).__name__}: {e}') from e
+        with importing_here(): found = find_builder(name)
+    except Failed as e:
+        raise ValueError(f'{e}. Expected module:Class, with the module in the current folder '
+                         'or on PYTHONPATH') from e
     if not (isclass(found) and issubclass(found, nn.Module)):
         raise ValueError(f'{name} is no torch.nn.Module: expected a class that is made with the '
                          'width and maps (b, n, width) to the same shape')

@@ -7,8 +7,6 @@ __all__ = ['EXAM', 'exam_claims', 'solves', 'recall', 'added', 'parity', 'copyin
            'share', 'apart', 'records_of', 'asked_again', 'about']
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a05
-from functools import partial
-
 from .results import exam_cells
 from .run import ExamConfig,exam_folder
 from ..runs.claim import Claims,above_zero,at_least,at_most,below_zero,between
@@ -61,102 +59,102 @@ def asked_again(task)->str:
     "The folders of a task of which the exam was sat again with other seeds, at its best rate"
     return f"{records_of(task)} exam_again/{exam_folder(ExamConfig(task=(task,), rates=(3e-3,)))}"
 
-def about(task):
-    "Make the function that states claims about a task, whose measures are shares of right answers"
-    return partial(exam_claims.state, EXAM, notebook='80_exam/03_results', form='{:.1%}',
-                   smaller='two blocks of width 64', results=records_of(task))
+# %% ../../nbs/80_exam/09_claims.ipynb #f4edb6bd
+def about(
+    task:str, # Name of the task
+    asked:str, # What is counted, with braces for the size of the test
+    trained:str='', # Words about the training, behind the name of a layer
+): # `(name, place, text, layer, size, against='', **options)`, other options as for `Claims.state`
+    """Make the function that states claims about a task: how much a layer has right at a size
+    of the test, or how much more than another layer"""
+    same = dict(notebook='80_exam/03_results', smaller='two blocks of width 64',
+                results=records_of(task))
+    def state(name, place, text, layer, size, against='', **options):
+        what = asked.format(size)
+        named = 'an LSTM' if layer=='lstm' else layer
+        one = dict(measure=share(layer, size), region=solves, form='{:.1%}',
+                   setting=f'{what}, {named}{trained}')
+        two = dict(measure=apart(layer, against, size), region=above_zero, form='{:+.1%}',
+                   setting=f'{what}, {layer} minus {against}')
+        exam_claims.state(EXAM, name, place, text, **(same | (two if against else one) | options))
+    return state
 
-recall = about('mqar')
+recall = about('mqar', 'values found among {} pairs')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a09
 recall('attention recalls any number of pairs', 'Arora et al. 2023, section 3',
-       'Attention solves multi-query recall, whatever the number of pairs', 'solved',
-       region=solves, measure=share('conv-softmax', 64), results=asked_again('mqar'),
-       setting='values found among 64 pairs, conv-softmax')
+       'Attention solves multi-query recall, whatever the number of pairs', 'conv-softmax', 64,
+       theirs='solved', results=asked_again('mqar'))
 recall('a fixed state recalls fewer of more', 'Arora et al. 2023, section 4',
        'A model whose state does not grow recalls less the more pairs there are',
-       region=below_zero, measure=apart('conv-linear', 'conv-linear', 64, 4),
-       form='{:+.1%}', setting='values found among 64 pairs minus those among 4, conv-linear')
+       'conv-linear', 64, 'conv-linear', region=below_zero,
+       measure=apart('conv-linear', 'conv-linear', 64, 4),
+       setting='values found among 64 pairs minus those among 4, conv-linear')
 recall('a sum recalls less than attention', 'Arora et al. 2023, section 4',
        'At the same width, linear attention recalls less than attention',
-       region=below_zero, measure=apart('conv-linear', 'conv-softmax', 64), form='{:+.1%}',
-       results=asked_again('mqar'),
-       setting='values found among 64 pairs, conv-linear minus conv-softmax')
+       'conv-linear', 64, 'conv-softmax', region=below_zero, results=asked_again('mqar'))
 added = 'Three of the six seeds were added when the others were known.'
 recall('the delta rule recalls more', 'Yang et al. 2024b, experiments on recall',
-       'DeltaNet recalls more than linear attention with a sum', region=above_zero,
-       measure=apart('conv-delta:1', 'conv-linear', 64), form='{:+.1%}',
-       setting='values found among 64 pairs, conv-delta:1 minus conv-linear', why=added)
+       'DeltaNet recalls more than linear attention with a sum',
+       'conv-delta:1', 64, 'conv-linear', why=added)
 recall('the delta rule solves recall', 'Yang et al. 2024b, experiments on recall',
-       'DeltaNet solves multi-query recall in its hardest setting', 'solved',
-       region=solves, measure=share('conv-delta:1', 64),
-       setting='values found among 64 pairs, conv-delta:1', why=added)
+       'DeltaNet solves multi-query recall in its hardest setting', 'conv-delta:1', 64,
+       theirs='solved', why=added)
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a0a
-parity = about('parity')
+parity = about('parity', 'right answers at {} bits', ' trained with up to 40')
 parity('attention does not generalise parity', 'Hahn 2020, theorem 1 and soft attention',
        'Attention cannot compute parity at all lengths if it is hard, and becomes less certain '
-       'with the length if it is soft', 'chance', .5,
-       between(.45, .6, '{:.0%}'), measure=share('conv-softmax', 256),
-       setting='right answers at 256 bits, conv-softmax trained with up to 40',
+       'with the length if it is soft', 'conv-softmax', 256, theirs='chance', number=.5,
+       region=between(.45, .6, '{:.0%}'),
        why='The region is ours: chance, and what is gained at the first few positions.')
 parity('a recurrent network computes parity', 'Merrill et al. 2024, section 5',
        'A recurrent network with a nonlinear state tracks what linear ones cannot',
-       region=solves, measure=share('lstm', 256), results=asked_again('parity'),
-       setting='right answers at 256 bits, an LSTM trained with up to 40')
+       'lstm', 256, results=asked_again('parity'))
 parity('signs are what matters', 'Grazzi et al. 2025, experiments on parity',
        'The same layer learns parity with eigenvalues down to -1 and not without',
-       region=above_zero, measure=apart('delta:2', 'delta:1', 256),
-       setting='right answers at 256 bits, delta:2 minus delta:1', form='{:+.1%}')
+       'delta:2', 256, 'delta:1')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #e59c3395
-copying = about('selective_copy')
+copying = about('selective_copy', 'symbols copied out of {} tokens')
 copying('gates copy selectively', 'Gu and Dao 2023, section 4.1.1',
-        'What is to be copied is chosen by gates that depend on the input', region=above_zero,
-        measure=apart('conv-gated_linear', 'conv-linear', 64), form='{:+.1%}',
-        setting='symbols copied out of 64 tokens, conv-gated_linear minus conv-linear',
+        'What is to be copied is chosen by gates that depend on the input',
+        'conv-gated_linear', 64, 'conv-linear',
         why='The paper compares with layers whose state does not depend on the input at all.')
 copying('a gated layer solves selective copying', 'Gu and Dao 2023, table 1',
-        'A layer with such gates solves selective copying', '99.8 %', .998, solves,
-        measure=share('conv-gated_linear', 64),
-        setting='symbols copied out of 64 tokens, conv-gated_linear',
+        'A layer with such gates solves selective copying', 'conv-gated_linear', 64,
+        theirs='99.8 %', number=.998,
         why='The paper trains on 4,096 tokens for 400,000 steps. Six of the nine seeds were added '
             'when the others were known.')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #6148086d
-cups = about('s3')
+cups = about('s3', 'right answers after {} swaps and turns of three cups')
 cups('a recurrent network follows permutations', 'Merrill et al. 2024, section 5',
      'A recurrent network with a nonlinear state follows permutations at any length',
-     region=solves, measure=share('lstm', 256),
-     setting='right answers after 256 swaps and turns of three cups, an LSTM')
+     'lstm', 256)
 cups('two steps follow permutations', 'Siems et al. 2025, experiments on state tracking',
      'A product of two steps of the delta rule follows three cups',
-     region=solves, measure=share('conv-delta_product', 256),
-     setting='right answers after 256 swaps and turns of three cups, conv-delta_product',
+     'conv-delta_product', 256,
      why='Weights that do it exist: a test of the layer writes them down. '
          'This training does not find them.')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c564343d
-counting = about('counting')
+counting = about('counting', 'right answers after {} steps', ' trained with up to 40')
 counting('a recurrent network counts modulo five', 'Delétang et al. 2023, cycle navigation',
          'A recurrent network learns to count modulo five, also on longer inputs',
-         region=solves, measure=share('lstm', 256),
-         setting='right answers after 256 steps, an LSTM trained with up to 40')
+         'lstm', 256)
 counting('one reflection does not count modulo five', 'Grazzi et al. 2025, theorem 2',
          'Real eigenvalues down to -1 do not suffice to count modulo five',
-         region=at_most(.5, '{:.0%}'), measure=share('delta:2', 256),
-         setting='right answers after 256 steps, delta:2 trained with up to 40',
+         'delta:2', 256, region=at_most(.5, '{:.0%}'),
          why='The region is ours: chance is 20 %, and the first positions are easier.')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #a6ffe236
-induction = about('induction')
+induction = about('induction', 'right answers after {:,} tokens', ' trained with up to 256')
 induction('attention loses induction on longer texts', 'Gu and Dao 2023, section 4.1.2',
           'Attention trained on 256 tokens fails at more than about twice as many',
-          region=at_most(.9, '{:.0%}'), measure=share('conv-softmax', 1024),
-          setting='right answers after 1,024 tokens, conv-softmax trained with up to 256',
+          'conv-softmax', 1024, region=at_most(.9, '{:.0%}'),
           other='their attention has positions, ours a short convolution instead',
           why='At 16,384 tokens all three seeds are right in eight sequences of eight.')
 induction('gates keep induction on longer texts', 'Gu and Dao 2023, section 4.1.2',
           'A layer with gates that is trained on 256 tokens solves a million',
-          region=solves, measure=share('conv-gated_linear', 16384),
-          setting='right answers after 16,384 tokens, conv-gated_linear trained with up to 256')
+          'conv-gated_linear', 16384)

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PASS', 'GRADES', 'recall_predictions', 'tracking_predictions', 'predictions', 'HEAT_MAP', 'ExamCell', 'exam_cells',
-           'named', 'first_of', 'Prediction', 'predictions_table', 'is_control', 'verdict_text', 'tasks_text',
+           'named', 'first_of', 'Prediction', 'said', 'predictions_table', 'is_control', 'verdict_text', 'tasks_text',
            'most_text', 'planned_text', 'in_all_tasks', 'asked_tasks', 'outcomes_text', 'lengths_lesson',
            'recall_lesson', 'weight', 'weighed_cells', 'state_sizes', 'decoding_times', 'plot_exam', 'exam_numbers',
            'rounded', 'separate', 'cell_text', 'grades_below', 'busiest', 'plot_lengths', 'draw_lengths',
@@ -136,36 +136,50 @@ class Prediction:
         return 'not found by training' if self.right else 'as predicted'
 
 # %% ../../nbs/80_exam/03_results.ipynb #b0fa0778
+def said(task, *each):
+    "Predictions for one task: candidate, should it pass, why, and perhaps at which size"
+    return [Prediction(task, *one) for one in each]
+
+# %% ../../nbs/80_exam/03_results.ipynb #dbc0833d
 recall_predictions = (
-    Prediction('mqar', 'conv-softmax', True, 'attention finds any number of pairs'),
-    Prediction('mqar', 'conv-linear', True, 'a sum holds a few pairs', 4),
-    Prediction('mqar', 'conv-linear', False, '64 pairs are more than 32 features'),
-    Prediction('mqar', 'conv-delta:1', True, '16 keys fit into 32 features', 16),
-    Prediction('mqar', 'conv-sliding', False, 'most pairs are out of reach'),
-    Prediction('reassigned', 'conv-linear', False, 'a sum mixes the values of a key'),
-    Prediction('reassigned', 'conv-delta:1', True, 'the delta rule overwrites'),
-    Prediction('selective_copy', 'conv-gated_linear', True, 'gates choose what is written'),
-    Prediction('induction', 'conv-softmax', True, 'binds neighbours, forgets nothing'),
-    Prediction('induction', 'conv-linear', True, 'binds neighbours, forgets nothing'),
-    Prediction('induction', 'conv-sliding', False, 'out of reach'),
-    Prediction('recall', 'sliding', False, 'out of reach'),
-    Prediction('recall', 'conv-linear', True, 'a sum reaches back'),
-    Prediction('recall', 'block_recurrent:fixed:skip', True, 'states reach back'),
-    Prediction('period', 'rsa', True, 'a cosine sums over whole periods'),
-    Prediction('period', 'rsa:cyclical', True, 'the same, with both heads cyclical'),
-    Prediction('period', 'softmax', False, 'positions that training has not seen'),
+    *said('mqar',
+          ('conv-softmax', True, 'attention finds any number of pairs'),
+          ('conv-linear', True, 'a sum holds a few pairs', 4),
+          ('conv-linear', False, '64 pairs are more than 32 features'),
+          ('conv-delta:1', True, '16 keys fit into 32 features', 16),
+          ('conv-sliding', False, 'most pairs are out of reach')),
+    *said('reassigned',
+          ('conv-linear', False, 'a sum mixes the values of a key'),
+          ('conv-delta:1', True, 'the delta rule overwrites')),
+    *said('selective_copy', ('conv-gated_linear', True, 'gates choose what is written')),
+    *said('induction',
+          ('conv-softmax', True, 'binds neighbours, forgets nothing'),
+          ('conv-linear', True, 'binds neighbours, forgets nothing'),
+          ('conv-sliding', False, 'out of reach')),
+    *said('recall',
+          ('sliding', False, 'out of reach'),
+          ('conv-linear', True, 'a sum reaches back'),
+          ('block_recurrent:fixed:skip', True, 'states reach back')),
+    *said('period',
+          ('rsa', True, 'a cosine sums over whole periods'),
+          ('rsa:cyclical', True, 'the same, with both heads cyclical'),
+          ('softmax', False, 'positions that training has not seen')),
 )
 
 # %% ../../nbs/80_exam/03_results.ipynb #9e4dd502
 tracking_predictions = (
-    Prediction('parity', 'delta:1', False, 'no sign can change'),
-    Prediction('parity', 'delta:2', True, 'step sizes up to 2 change a sign'),
-    Prediction('counting', 'conv-delta:2', False, 'one reflection does not turn'),
-    Prediction('counting', 'conv-delta_product', True, 'two reflections turn'),
-    Prediction('s3', 'conv-delta:2', False, 'turns need two reflections'),
-    Prediction('s3', 'conv-delta_product', True, 'turns are two reflections'),
-    Prediction('a5', 'conv-delta:2', False, 'one reflection does not turn'),
-    Prediction('a5', 'lstm', True, 'a nonlinear state'),
+    *said('parity',
+          ('delta:1', False, 'no sign can change'),
+          ('delta:2', True, 'step sizes up to 2 change a sign')),
+    *said('counting',
+          ('conv-delta:2', False, 'one reflection does not turn'),
+          ('conv-delta_product', True, 'two reflections turn')),
+    *said('s3',
+          ('conv-delta:2', False, 'turns need two reflections'),
+          ('conv-delta_product', True, 'turns are two reflections')),
+    *said('a5',
+          ('conv-delta:2', False, 'one reflection does not turn'),
+          ('lstm', True, 'a nonlinear state')),
 )
 
 predictions = (

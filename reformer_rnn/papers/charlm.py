@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Whole', 'whole_models', 'charlm_experiment', 'CharLMConfig', 'load_text', 'only_letters', 'whole_model',
-           'charlm_model', 'n_symbols', 'continuation', 'heldout_bits', 'charlm_bits', 'other_form', 'floors',
-           'train_charlm', 'bits_under_forms', 'written', 'check_charlm', 'bits_unit', 'has_learned', 'bits_table',
-           'plot_charlm', 'charlm_report']
+           'charlm_model', 'n_symbols', 'continuation', 'heldout_bits', 'charlm_bits', 'other_form', 'train_charlm',
+           'bits_under_forms', 'written', 'check_charlm', 'bits_unit', 'has_learned', 'bits_table', 'plot_charlm',
+           'charlm_report']
 
 # %% ../../nbs/70_papers/01_charlm.ipynb #f1e934f3
 import math
@@ -21,7 +21,7 @@ from torch import Tensor
 from ..core import check_choice,check_int,seed_everything
 from ..attention.layer import attention_layers
 from ..attention.rsa import paper_heads
-from ..data.text import bigram_bits,decode,read_bytes,split_bytes,text_dls,unigram_bits
+from ..data.text import decode,floors,read_bytes,split_bytes,text_dls,unigram_bits
 from ..data.wiki import TEXT8_SYMBOLS,decode_text8,encode_text8,text_name,wiki_text
 from ..models.block_recurrent import BlockRecurrentLM
 from ..models.lm import LM
@@ -195,15 +195,6 @@ def other_form(
     check_choice(f'evaluate for {attention}', column, forms)
     return under_attention(cfg, model, forms[column])
 
-# %% ../../nbs/70_papers/01_charlm.ipynb #a659045e
-def floors(
-    text, # `Split` with `train` and `valid`
-    vocab_sz:int=256, # Number of different symbols
-)->dict: # Bits per byte, or per character
-    "Entropies of the held-out text under its own statistics: bounds for models that know no more"
-    return dict(uniform=math.log2(vocab_sz), unigram=unigram_bits(text.valid),
-                bigram=bigram_bits(text.valid))
-
 # %% ../../nbs/70_papers/01_charlm.ipynb #8a7e94c0
 def train_charlm(cfg:CharLMConfig, attention:str, seed:int)->dict:
     "Train and evaluate one model"
@@ -222,7 +213,7 @@ def train_charlm(cfg:CharLMConfig, attention:str, seed:int)->dict:
     record = fit_recorded(learn, cfg, 'charlm', attention, seed)
     if whole and whole.matrices: record['recurrence'] = gates.rows
     if cfg.test: record['bits_test'] = heldout_bits(cfg, model, attention, text.test)
-    record |= dict(text=name, floors=floors(text, n_symbols(cfg)),
+    record |= dict(text=name, floors=floors(text.valid, n_symbols(cfg)),
                    bits_per_byte=heldout_bits(cfg, model, attention, text.valid),
                    bits_as=bits_under_forms(cfg, model, attention, text))
     return record | written(cfg, model, text)

@@ -19,12 +19,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ..core import check_choice,state_nbytes,trusting,using_up
-from ..attention.layer import attention_layers
+from ..core import state_nbytes,trusting,using_up
 from ..attention.linear import LinearState,elu1,linear_step
 from ..models.generate import Compiled
 from ..models.lm import LM
 from ..models.tape import Replay
+from .speed import beside,byte_model,check_rnns,wide
 from ..runs.measure import Measurement,Measuring,timed
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #8d4c4607
@@ -51,10 +51,7 @@ class DecodingConfig(Measurement):
     def check(self):
         "Refuse layers that are not RNNs, and positions that are not in order"
         Measurement.check(self)
-        for name in (*self.layers,*self.compiled):
-            check_choice('layers', name.split('-')[0], attention_layers)
-            if not attention_layers[name.split('-')[0]].recurrent:
-                raise ValueError(f'layers: {name} is no RNN, and cannot write')
+        check_rnns((*self.layers,*self.compiled))
         if sorted(set(self.positions))!=list(self.positions):
             raise ValueError(f'positions={self.positions}: expected them in order, each once')
 
@@ -64,12 +61,7 @@ def decoding_model(
     name:str, # One of `cfg.layers`
 )->LM:
     "A language model of bytes with two blocks, in evaluation mode"
-    torch.manual_seed(0)
-    W = cfg.window
-    options = dict.fromkeys(('local','sliding'), dict(window=W))
-    options |= dict(block_recurrent=dict(window=W, n_states=W), relative=dict(mem_len=W))
-    return LM(256, cfg.d_model, 2, cfg.n_heads, name, max_len=2*max(cfg.positions),
-              positions='sinusoidal', **options.get(name, {})).eval()
+    return byte_model(cfg, name, 2*max(cfg.positions))
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #6ec99f11
 def read_on(model, state, n, batch):
@@ -150,7 +142,6 @@ def each_of(n, rows):
     for row in rows:
         for column in ('cpu','wall'): row[column] = [s/n for s in row[column]]
         row['median'] /= n
-        row['spread'] /= n
     return rows
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #de075da1
@@ -261,17 +252,12 @@ def decoding_table(
     run:dict, # Record of `decoding`
 )->pd.DataFrame: # One row for each layer, limit and peer
     "Tabulate milliseconds per token at every position, in batches, and in a compiled step"
-    tokens = pd.DataFrame(run['tokens'])
-    batches = pd.DataFrame(run['batches'])
-    at = tokens.pivot(index='name', columns='position', values='median')
-    wide = batches.pivot(index='name', columns='batch', values='median')
-    parts = {'position': 1e3*at, 'batch': 1e3*wide}
+    def ms(rows, columns): return wide(rows, columns, 'median', '{:.2f}', 1e3)
+    parts = {'position': ms(run['tokens'], 'position'), 'batch': ms(run['batches'], 'batch')}
     if run['compiled']:
-        compiled = pd.DataFrame(run['compiled']).set_index('name')['median']
-        parts['compiled'] = 1e3*compiled.to_frame('batch 1')
-    table = pd.concat(parts, axis=1).reindex(list(dict.fromkeys(tokens['name'])))
-    written = table.map('{:.2f}'.format).replace('nan', '')
-    return written.rename_axis(index=None, columns=('ms per token',None))
+        compiled = pd.DataFrame(run['compiled']).assign(batch='batch 1')
+        parts['compiled'] = ms(compiled, 'batch')
+    return beside(parts, 'ms per token')
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #cd7fd271
 decoding_experiment = Measuring(

@@ -4,18 +4,22 @@
 
 # %% auto #0
 __all__ = ['speed_experiment', 'SpeedConfig', 'linear_matrix', 'candidates', 'training_call', 'time_training', 'measure_memory',
-           'state_after', 'going_on', 'time_next_tokens', 'time_tokens']
+           'state_after', 'going_on', 'time_next_tokens', 'time_tokens', 'recurrent_layers', 'check_rnns',
+           'window_options', 'byte_model', 'wide', 'beside']
 
 # %% ../../nbs/70_papers/02_speed.ipynb #f6f2aed4
 from dataclasses import dataclass
 
+import pandas as pd
 import torch
 
 from ..core import state_nbytes,trusting
+from ..attention.layer import attention_layers
 from ..attention.linear import elu1,linear_attention
 from ..attention.lsh import lsh_attention
 from ..attention.softmax import shared_qk_attention,softmax_attention
 from ..models.lm import LM
+from ..runs.experiment import Settings
 from ..runs.measure import Measurement,Measuring,both_passes,peak_rows,timed
 
 # %% ../../nbs/70_papers/02_speed.ipynb #0c8fecdd
@@ -131,6 +135,67 @@ def time_tokens(
                        max_len=max(cfg.positions)+rounds+5, **options.get(name, {})).eval()
               for name in names}
     return time_next_tokens(models, cfg.positions, rounds)
+
+# %% ../../nbs/70_papers/02_speed.ipynb #3e188d06
+def recurrent_layers()->list:
+    "Names of all recurrent layers"
+    return [name for name,layer in attention_layers.items() if layer.recurrent]
+
+def check_rnns(
+    names, # Names of layers, such as `linear`, or `lsh-4` with four rounds
+):
+    "Refuse layers that are no RNNs, and names that stand for nothing, with `ValueError`"
+    known = recurrent_layers()
+    for name in names:
+        if name.split('-')[0] not in known:
+            raise ValueError(f'layers: {name} is no RNN, and cannot write; choose one of: '
+                             f'{", ".join(known)}')
+
+# %% ../../nbs/70_papers/02_speed.ipynb #ce61e024
+def window_options(
+    W:int, # Window in tokens: twice the bucket of hashed attention
+)->dict: # Name of a layer -> its options
+    "Options that give all layers with a window or a memory the same one"
+    windows = 'local','sliding','rsa_sliding','block_recurrent'
+    options = dict.fromkeys(windows, dict(window=W))
+    options |= dict.fromkeys(('relative','rsa_relative'), dict(mem_len=W))
+    return options | dict(lsh=dict(bucket_size=W//2),
+                          memorizing=dict(window=W, size=32*W, k_neighbours=min(32, W)))
+
+def byte_model(
+    cfg:Settings, # Settings with `d_model`, `n_heads` and `window`
+    name:str, # A layer, as for `check_rnns`
+    max_len:int, # Longest text, in bytes
+    n_layers:int=2, # Number of blocks
+    seed:int=0, # Seed of the weights
+)->LM: # In evaluation mode
+    "A language model of bytes whose blocks all have this layer"
+    torch.manual_seed(seed)
+    options = window_options(cfg.window).get(name.split('-')[0], {})
+    return LM(256, cfg.d_model, n_layers, cfg.n_heads, name, max_len=max_len,
+              positions='sinusoidal', **options).eval()
+
+# %% ../../nbs/70_papers/02_speed.ipynb #4c0097bf
+def wide(
+    rows, # A part of a record: dicts or a table, with `name`
+    columns:str, # Column whose values become the columns, such as `position`
+    numbers:str, # Column of the numbers
+    form:str, # How a number is written
+    scale:float=1., # Factor by which they are multiplied
+)->pd.DataFrame: # Texts: a row for each name, in the order of the record
+    "Tabulate one number of every candidate"
+    table = pd.DataFrame(rows)
+    table['text'] = (scale*table[numbers]).map(form.format)
+    texts = table.pivot(index='name', columns=columns, values='text')
+    return texts.reindex(index=table['name'].unique(), columns=table[columns].unique())
+
+def beside(
+    parts:dict, # Heading -> table from `wide`
+    title:str=None, # What stands before the headings
+)->pd.DataFrame: # Empty where a part does not have a name
+    "Put tables side by side"
+    table = pd.concat(parts, axis=1).fillna('')
+    return table.rename_axis(index=None, columns=(title,None))
 
 # %% ../../nbs/70_papers/02_speed.ipynb #d86725f5
 speed_experiment = Measuring(

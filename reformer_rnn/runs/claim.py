@@ -8,8 +8,8 @@ __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'R
            'mean_of', 'difference', 'bits_in_training', 'minus', 'pooled', 'run_name', 'check_definition',
            'check_settings', 'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least',
            'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm',
-           'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measured', 'finite', 'as_numbers', 'as_judged',
-           'ours_text', 'excludes_theirs', 'effect_text', 'standing', 'number_of']
+           'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measured', 'finite', 'as_judged', 'ours_text',
+           'excludes_theirs', 'effect_text', 'in_words', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple
@@ -177,7 +177,10 @@ def same_fact(a, b)->bool:
     "Are two facts equal, apart from rounding, which may differ between machines?"
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys()==b.keys() and all(same_fact(a[key], b[key]) for key in a)
-    if isinstance(a, float) and isinstance(b, float): return isclose(a, b, rel_tol=1e-6)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a)==len(b) and all(map(same_fact, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
     return a==b
 
 def check_data(
@@ -358,8 +361,8 @@ def ledger_row(
     except ValueError as e: raise ValueError(f'{claim.source}, {claim.name!r}: {e}') from e
     judged = verdict(found, claim.region, claim.smaller, claim.other, claim.needs,
                      has_headroom(claim, results))
-    return dict(source=claim.source, name=claim.name, verdict=judged, **as_numbers(found),
-                **as_judged(found, claim), results=names)
+    return dict(source=claim.source, name=claim.name, verdict=judged, **as_judged(found, claim),
+                results=names)
 
 def has_headroom(claim, results)->bool:
     "Is there no control, or does it hold?"
@@ -379,25 +382,20 @@ def finite(x)->float:
 # %% ../../nbs/60_runs/07_claim.ipynb #0e93ac5e
 MOST_RUNS = 24 # With more, single runs are not stored
 
-def as_numbers(
-    found:Measured, # Our number, or None
-)->dict: # For JSON
-    "A number and its interval as stored in the ledger"
-    if found is None: return dict(value=None, low=None, high=None, n=0)
-    return dict(value=float(found.value), low=finite(found.low), high=finite(found.high), n=found.n)
-
 def as_judged(
     found:Measured, # Our number, or None
     claim:Claim, # The claim that it was measured for
 )->dict: # For JSON
-    "What the verdict on a number rests on"
+    "A number and its interval, and what the verdict on it rests on, as stored in the ledger"
     ends = [finite(x) for x in claim.region[:2]] if claim.region else None
     control = claim.control.name if claim.control else ''
-    known = dict(region=ends, claimed=claim.number, family=claim.family, control=control)
-    if found is None: return known | dict(effect=None, p=None, runs=[])
+    known = dict(value=None, low=None, high=None, n=0, region=ends, claimed=claim.number,
+                 family=claim.family, control=control, effect=None, p=None, runs=[])
+    if found is None: return known
     runs = [float(f'{x:.5g}') for x in found.runs] if len(found.runs)<=MOST_RUNS else []
     effect,p = effect_to_show(found, claim.region),chance_of(found, claim.region)
-    return known | dict(effect=finite(effect), p=finite(p), runs=runs)
+    return known | dict(value=float(found.value), low=finite(found.low), high=finite(found.high),
+                        n=found.n, effect=finite(effect), p=finite(p), runs=runs)
 
 # %% ../../nbs/60_runs/07_claim.ipynb #a7008066
 def ours_text(
@@ -436,17 +434,22 @@ def effect_text(
     return f'{shown}, and excludes {number_text(claim.form, row["claimed"])}'
 
 # %% ../../nbs/60_runs/07_claim.ipynb #dfc7cd30
+def in_words(
+    verdicts:list, # Some of `VERDICTS`, each as often as it was given
+)->str:
+    "Count verdicts in words, in the order of `VERDICTS`"
+    return ', '.join(f'{verdicts.count(kind)} {kind}' for kind in VERDICTS if kind in verdicts)
+
 def standing(
     claims:list, # Claims of one document
     results:Results, # Stored records
 )->str: # Words
     "Count claims by their verdicts, in words"
     judged = [ledger_row(claim, results)['verdict'] for claim in claims]
-    counts = [f'{judged.count(kind)} {kind}' for kind in VERDICTS if kind in judged]
     sources = Counter(claim.source for claim in claims)
     parts = ', '.join(f'{source} {n}' for source,n in sources.items())
     named = f' ({parts})' if len(sources)>1 else ''
-    return f'{len(claims)} claim{"s"*(len(claims)>1)}{named}: {", ".join(counts)}'
+    return f'{len(claims)} claim{"s"*(len(claims)>1)}{named}: {in_words(judged)}'
 
 def number_of(
     name:str, # Name of a claim

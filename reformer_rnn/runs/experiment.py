@@ -138,13 +138,9 @@ def _notes(config):
     classes = [cls for cls in reversed(config.__mro__) if is_dataclass(cls)]
     return {name: note for base in classes for name,note in docments(base).items() if note}
 
-def _last_fields(config):
-    "Fields that a base class lists last, unless the class writes them anew"
-    bases = [cls for cls in config.__mro__ if vars(cls).get('listed_last')]
-    common = {f.name for base in bases for f in fields(base)}
-    own = {name for o in config.__mro__ if o not in bases
-           for name in get_annotations(o) if bases and issubclass(o, bases[-1])}
-    return common-own
+def _distance(config, f):
+    "0 for a field that the class itself writes; how far away its class is for an inherited one"
+    return next(i for i,cls in enumerate(config.__mro__) if f.name in get_annotations(cls))
 
 def _reader(f):
     "Keywords of `add_argument` for a field"
@@ -165,8 +161,8 @@ def add_options(
     config:type, # A dataclass whose fields all have a default and a trailing comment
 ):
     "Make the options of a parser from the fields of a dataclass"
-    notes,last = _notes(config),_last_fields(config)
-    for f in sorted(used_fields(config), key=lambda f: f.name in last):
+    notes = _notes(config)
+    for f in sorted(used_fields(config), key=lambda f: _distance(config, f)):
         if f.default is MISSING or not notes.get(f.name):
             raise TypeError(f'{config.__name__}.{f.name} needs a default and a comment')
         shown = ' '.join(map(str, f.default)) or 'none' if f.type is tuple else f.default

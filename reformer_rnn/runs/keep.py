@@ -10,9 +10,10 @@ __all__ = ['Run', 'meanings', 'LARGEST', 'generate_experiment', 'evaluate_experi
 
 # %% ../../nbs/60_runs/08_keep.ipynb #caea40ca
 from collections import namedtuple
-from dataclasses import dataclass,fields
+from dataclasses import dataclass
 from math import inf,isclose
 from pathlib import Path
+from shlex import quote
 
 import torch
 from torch import Tensor
@@ -25,8 +26,8 @@ from ..data.text import bigram_bits,read_bytes,unigram_bits
 from ..data.vocab import added_text,has_unknown,model_ids,text_ids
 from ..training.learner import evaluate_bits
 from .experiment import (
-    Experiment,as_option,changed_settings,command_lines,declared,find_experiment,settings_of)
-from .read import made_on,number,read_record
+    Experiment,changed_settings,command_lines,declared,find_experiment,settings_of)
+from .read import flat,made_on,number,read_record
 
 # %% ../../nbs/60_runs/08_keep.ipynb #2dc4e8bd
 def model_folder(
@@ -43,10 +44,7 @@ def same_command(
     "The command that makes a run again, in its place and with its model"
     experiment = find_experiment(record['experiment'])
     folder = path.parent.parent if experiment.per_data else path.parent
-    wanted = dict(results=str(folder), save_model=True)
-    options = [as_option(f, wanted[f.name]) for f in fields(experiment.settings)
-               if f.name in wanted and f.default!=wanted[f.name]]
-    return ' '.join([*command_lines([record]),*options])
+    return ' '.join([*command_lines([record]),'--results',quote(str(folder)),'--save-model'])
 
 # %% ../../nbs/60_runs/08_keep.ipynb #d4e554c6
 Run = namedtuple('Run', 'model settings record path')
@@ -108,10 +106,9 @@ def numbers_of(
     found = {}
     for name,value in measured(record, find_experiment(record['experiment']).headline).items():
         if isinstance(value, (int,float)): found[name.removesuffix('.-1')] = value
-    last = {f'epochs.{k}': v[-1] for k,v in record.get('epochs', {}).items() if v}
-    floors = {f'floors.{k}': v for k,v in record.get('floors', {}).items()}
-    skipped = 'epochs.epoch','epochs.seconds'
-    found |= {k: v for k,v in (last|floors).items() if isinstance(v, float) and k not in skipped}
+    for name,value in flat(record).items():
+        if not name.startswith(('epochs.','floors.')) or name=='epochs.seconds': continue
+        if isinstance(value, float): found[name] = value
     return found
 
 # %% ../../nbs/60_runs/08_keep.ipynb #7238fd3a

@@ -48,9 +48,8 @@ def answers(
 )->int: # 0 if the records do not say it
     "Count the held-out sequences or texts behind the accuracies of runs"
     def held_out(run):
-        places = run,run.get('config', {})
-        found = [o[name] for o in places for name in ('n_test','n_valid') if name in o]
-        return found[0] if found else 0
+        known = run.get('config', {}) | run
+        return known.get('n_test', known.get('n_valid', 0))
     return sum(map(held_out, runs))
 
 # %% ../../nbs/60_runs/05_read.ipynb #f1d9fb06
@@ -95,8 +94,7 @@ def read_record(
     try: run = json.loads(Path(path).read_text(encoding='utf-8'))
     except (ValueError,RecursionError) as e:
         raise ValueError(f'{path} is not the record of a run: {e or "nested too deeply"}') from e
-    if not isinstance(run, dict) or not isinstance(run.get('config'), dict): return None
-    return dict(file=Path(path).name) | run
+    return run if isinstance(run, dict) and isinstance(run.get('config'), dict) else None
 
 def _model(leaves):
     "The model of a record, by its leaves"

@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['FIRST', 'OTHER', 'BRT', 'brt_claims', 'state', 'ROOM', 'COLUMNS', 'on_par', 'headroom', 'better', 'on_programs',
-           'two_more', 'memory', 'remembers', 'timed', 'stepped', 'AGAIN', 'more_rounds', 'counts', 'PAPER_SIZES',
-           'WORDS', 'TOKENS', 'PERPLEXITY', 'ablated', 'deep_gap', 'parts', 'solved', 'sooner', 'wrong_starts', 'holds',
-           'all_pairs', 'started', 'gates', 'one_or_two_more', 'APART', 'apart', 'untested', 'ask', 'FOLLOWING',
-           'inside', 'parity', 'cups', 'group', 'controls', 'step_ratio', 'growth', 'paper_model', 'parameters',
-           'operations', 'rows_apart', 'recalled', 'mean_by_seed', 'gate_bits', 'document_bits', 'document_gap',
-           'gap_changes', 'paper_gap', 'text_claim', 'perplexity_off', 'in_block', 'gained_in_block', 'follows']
+           'many_documents', 'two_more', 'memory', 'remembers', 'timed', 'stepped', 'AGAIN', 'more_rounds', 'counts',
+           'PAPER_SIZES', 'WORDS', 'TOKENS', 'PERPLEXITY', 'deep', 'deep_gap', 'parts', 'solved', 'sooner',
+           'wrong_starts', 'holds', 'all_pairs', 'started', 'one_or_two_more', 'APART', 'apart', 'untested', 'ask',
+           'FOLLOWING', 'inside', 'parity', 'cups', 'group', 'controls', 'step_ratio', 'growth', 'paper_model',
+           'parameters', 'operations', 'rows_apart', 'recalled', 'mean_by_seed', 'gate_bits', 'document_bits',
+           'document_gap', 'gap_changes', 'paper_gap', 'text_claim', 'perplexity_off', 'gates', 'with_states',
+           'in_block', 'gained_in_block', 'follows']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #3d7acde4
 from functools import lru_cache,partial
@@ -155,6 +156,8 @@ on_programs = dict(
     smaller='4 or 5 layers of width 128, '
             'windows of 16 and 1,024 kinds of tokens, 5 million tokens, Adam')
 
+many_documents = 'bits per token of 77 modules, each counted once'
+
 headroom['arxiv-math'] = text_claim(
     'arxiv-math', 'XL:2048', 'XL:512', 'A longer window improves a model',
     why='A fourth pair of seeds was added when three had left it open.')
@@ -167,7 +170,7 @@ headroom['pg19'] = brt_claims.state(
     smaller='4 or 5 layers of width 128, 1.5 million bytes of eleven books, Adam')
 for data in ('pg19','arxiv-math'): text_claim(data, FIRST, OTHER, better)
 text_claim('stdlib', FIRST, OTHER, better, measure=minus(document_bits, FIRST, OTHER),
-    setting=f'bits per token of 77 modules, each counted once, {FIRST} minus {OTHER}',
+    setting=f'{many_documents}, {FIRST} minus {OTHER}',
     why='A longer window gains 0.04 bits here. Six of the eleven pairs were fixed when five had '
         'left it open. That documents are counted and not tokens, of which one table of names has '
         'a twentieth, was decided when two were known. On packages read as bytes the difference '
@@ -330,9 +333,7 @@ PERPLEXITY = {3.39: 34.80, 3.36: 33.72, 3.32: 32.34} # Bits per token -> perplex
 
 def perplexity_off():
     "Largest relative distance of a printed perplexity from that of the printed bits"
-    found = {bits: 2**(bits*TOKENS/WORDS) for bits in PERPLEXITY}
-    ratios = [found[bits]/printed for bits,printed in PERPLEXITY.items()]
-    off = [abs(ratio-1) for ratio in ratios]
+    off = [abs(2**(bits*TOKENS/WORDS)/printed-1) for bits,printed in PERPLEXITY.items()]
     return counted(max(off))
 
 state('perplexity follows from bits', 'Table 2; section 4.6',
@@ -342,27 +343,23 @@ state('perplexity follows from bits', 'Table 2; section 4.6',
       setting='largest of three relative distances; bits have two digits')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #f55d796c
-ablated = partial(state, form='{:+.3f} bits', notebook=f'{ROOM}/02_documents',
-                  setting='bits per byte of a LaTeX chapter, Rec:fixed:skip minus Slide:13L',
-                  smaller='4 or 5 layers of width 128, 1.5 million bytes')
+deep = partial(state, results='document_sizes/layers-12/arxiv-math', form='{:+.3f} bits',
+               notebook=f'{ROOM}/02_documents', control=headroom['arxiv-math'],
+               smaller='width 64, 1.5 million bytes of four documents, Adam')
 deep_gap = paper_gap('arxiv-math', FIRST, OTHER)
 
-ablated('recurrence helps a model of 12 blocks', 'Table 1, column arXiv',
+deep('recurrence helps a model of 12 blocks', 'Table 1, column arXiv',
     'A recurrent layer predicts better than a thirteenth layer',
     f'{deep_gap:+.3f} bits', deep_gap, below_zero,
-    results='document_sizes/layers-12/arxiv-math',
     measure=difference(FIRST, OTHER, 'bits_per_byte'),
-    smaller='width 64, 1.5 million bytes of four documents, Adam',
-    why='Its states are read; whether they carry the text is not known.',
-    control=headroom['arxiv-math'])
-ablated('recurrence helps small windows more', 'Section 4.5',
+    setting=f'bits per byte of a LaTeX chapter, {FIRST} minus {OTHER}',
+    why='Its states are read; whether they carry the text is not known.')
+state('recurrence helps small windows more', 'Section 4.5',
     'A smaller window harms the recurrent model less', 'much smaller effect', region=below_zero,
-    results='programs/window-16/modules programs/window-128/modules',
-    notebook=on_programs['notebook'], smaller=on_programs['smaller'],
-    measure=gap_changes,
-    setting=f'bits per token of 77 modules, each counted once, {FIRST} minus {OTHER} with windows '
-            'of 16, minus the same with 128',
-    why='Six pairs were fixed before the first difference was known.')
+    form='{:+.3f} bits', measure=gap_changes,
+    setting=f'{many_documents}, {FIRST} minus {OTHER} with windows of 16, minus the same with 128',
+    why='Six pairs were fixed before the first difference was known.',
+    **(on_programs | dict(results='programs/window-16/modules programs/window-128/modules')))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #afc232e7
 parts = partial(state, results='recall_parts', notebook=f'{ROOM}/01_recall',
@@ -421,8 +418,7 @@ holds('a third gate does harm', 'Section 3.2',
     why='Five pairs of seeds left it open, and three more were made when that was known.')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #81f98d1b
-started = partial(state, results='recall_adafactor', notebook=f'{ROOM}/01_recall',
-                  smaller='2 layers of width 64, one symbol over 64 tokens, 200 updates')
+started = partial(parts, results='recall_adafactor')
 
 started('biases of 0 stay small', 'Section 3.5',
     'Under Adafactor the biases of gates tend to stay small if they start at 0', 'small',
@@ -434,48 +430,42 @@ started('biases of 1 make states ignored', 'Section 3.5',
     measure=recalled('lstm:skip+one-biases','fixed:skip+one-biases', length='64'),
     setting='recall over 64 tokens, W L = 32; chance is 12.5 %')
 
-# %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #03224ed0
-gates = partial(state, results='documents/pg19', control=headroom['pg19'],
-                form='{:+.3f} bits', family='gates on books',
-                smaller='4 layers of width 128, 1.5 million bytes of eleven books, Adam',
-                notebook=f'{ROOM}/02_documents')
-
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #2d26f84e
 one_or_two_more = 'One pair of seeds or two were added when three had left it open.'
-gates('fixed:skip is the best of six', 'Section 4.3',
+
+def gates(ours, other, name, text, theirs, number, region=below_zero, note='', why=''):
+    "State a claim on two gates, on books"
+    state(name, 'Section 4.3', text, theirs, number, region,
+        results='documents/pg19', control=headroom['pg19'],
+        measure=difference(f'Rec:{ours}', f'Rec:{other}', 'bits_per_byte'),
+        setting=f'bits per byte of test books, {ours} minus {other}{note}',
+        form='{:+.3f} bits', family='gates on books',
+        smaller='4 layers of width 128, 1.5 million bytes of eleven books, Adam',
+        notebook=f'{ROOM}/02_documents', why=f'{one_or_two_more}{why}')
+
+gates('fixed:skip', 'fixed:dual', 'fixed:skip is the best of six',
     'Of all gates and configurations, fixed:skip is the best on all data',
-    '-0.005 bits (PG19)', .952-.957, below_zero,
-    measure=difference(FIRST, 'Rec:fixed:dual', 'bits_per_byte'),
-    setting='bits per byte of test books, fixed:skip minus fixed:dual, which is next in the paper',
-    why=f'{one_or_two_more} On arXiv and on programs the six were not compared.')
-gates('fixed:dual is next on books', 'Section 4.3',
+    '-0.005 bits (PG19)', .952-.957, note=', which is next in the paper',
+    why=' On arXiv and on programs the six were not compared.')
+gates('fixed:single', 'fixed:dual', 'fixed:dual is next on books',
     'On PG19 fixed:dual does almost as well as fixed:skip, and fixed:single lags behind',
-    '+0.009 bits', .966-.957, above_zero,
-    measure=difference('Rec:fixed:single', 'Rec:fixed:dual', 'bits_per_byte'),
-    setting='bits per byte of test books, fixed:single minus fixed:dual', why=one_or_two_more)
-gates('lstm:single is ahead of lstm:dual on books', 'Section 4.3',
+    '+0.009 bits', .966-.957, above_zero)
+gates('lstm:single', 'lstm:dual', 'lstm:single is ahead of lstm:dual on books',
     'On PG19 and GitHub lstm:single is the best of the three '
     'and lstm:dual the worst, on arXiv the reverse',
-    '-0.023 bits (PG19)', .962-.985, below_zero,
-    measure=difference('Rec:lstm:single', 'Rec:lstm:dual', 'bits_per_byte'),
-    setting='bits per byte of test books, lstm:single minus lstm:dual',
-    why=f'{one_or_two_more} Only books were read by all three.')
+    '-0.023 bits (PG19)', .962-.985, why=' Only books were read by all three.')
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #1856652a
 APART = f'{FIRST}:4+10'
-apart = partial(ablated, control=headroom['arxiv-math'],
-                smaller='width 64, 1.5 million bytes of four documents, Adam')
+apart = partial(deep, measure=difference(APART, FIRST, 'bits_per_byte'))
 
 apart('a second recurrent layer helps', 'Section 4.5',
     'Recurrence in layers 4 and 10 improves on recurrence in layer 10', region=below_zero,
-    results='document_sizes/layers-12/arxiv-math',
-    measure=difference(APART, FIRST, 'bits_per_byte'),
     setting='bits per byte of a LaTeX chapter, layers 4 and 10 minus layer 10')
 apart('layers 4 and 10 are one layer more', 'Section 4.5',
     'Recurrence in layers 4 and 10 helps no more than a layer without recurrence',
     region=at_least(-.02),
     results='document_sizes/layers-12/arxiv-math document_sizes/layers-13/arxiv-math',
-    measure=difference(APART, FIRST, 'bits_per_byte'),
     setting='bits per byte of a LaTeX chapter, 12 layers with recurrence in 4 and 10 minus 13 '
             'with recurrence in one',
     why=two_more)
@@ -500,27 +490,29 @@ ask = partial(brt_claims.state, OWN, notebook=f'{ROOM}/04_states',
                       '1,000 updates')
 FOLLOWING = *state_cells,'feedback:fixed:skip' # All that have states
 
-def in_block(number, *names):
-    "Measure: accuracy in a block of the sequences, mean of some models, seed by seed"
-    def measure(runs):
-        own = [runs.of(name).by_seed(f'by_block.{number-1}') for name in names]
-        return over_seeds(mean_by_seed(own).values(), SHARE, answers(runs.of(*names)))
-    return measure
+def with_states(runs, block):
+    "Seed -> accuracy in a block of the sequences, mean of all models with states"
+    return mean_by_seed([runs.of(name).by_seed(block) for name in FOLLOWING])
+
+def in_block(number):
+    "Measure: accuracy in a block, mean of all models with states, seed by seed"
+    block = f'by_block.{number-1}'
+    return lambda runs: over_seeds(with_states(runs, block).values(), SHARE,
+                                   answers(runs.of(*FOLLOWING)))
 
 def gained_in_block(number):
     "Measure: accuracy in a block, the mean of all models with states minus sliding windows"
+    block = f'by_block.{number-1}'
     def measure(runs):
-        path = f'by_block.{number-1}'
-        own = [runs.of(name).by_seed(path) for name in FOLLOWING]
-        windows = runs.of('slide').by_seed(path)
-        return paired(mean_by_seed(own), windows, answers(runs.of('slide')), (-1.,1.))
+        windows = runs.of('slide')
+        return paired(with_states(runs, block), windows.by_seed(block), answers(windows), (-1.,1.))
     return measure
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #8e7c398c
 def follows(name, task, number, text, region=at_least(.95, '{:.0%}'), **kwargs)->Claim:
     "State a claim on the tokens of one block"
     where = f'accuracy in block {number}, of 4 tokens'
-    own = dict(measure=in_block(number, *FOLLOWING), form='{:.1%}', setting=where) | kwargs
+    own = dict(measure=in_block(number), form='{:.1%}', setting=where) | kwargs
     return ask(name, 'Our reading of Hutchins et al. 2022, 3.2', text, region=region,
         results=f'brt_states/{task}', **own)
 
@@ -542,18 +534,16 @@ follows('a group from block to block', 'a5', 10, 'States follow 40 elements of t
         control=group)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/09_claims.ipynb #63d99da2
-controls = partial(brt_claims.state, OWN, form='{:+.3f} bits', notebook=on_programs['notebook'],
-                   smaller=on_programs['smaller'])
+controls = partial(brt_claims.state, OWN, form='{:+.3f} bits', **on_programs)
 
 controls('a longer window helps on programs', 'Our control of Hutchins et al. 2022, table 1',
     'With windows of 128 tokens instead of 16 a model predicts programs better',
     region=below_zero,
     results='programs/window-128/modules programs/window-16/modules',
     measure=minus(document_bits, OTHER, OTHER),
-    setting=f'bits per token of 77 modules, each counted once, {OTHER}, 128 minus 16')
+    setting=f'{many_documents}, {OTHER}, 128 minus 16')
 controls('states tell programs apart', 'Our control of Hutchins et al. 2022, section 3.5',
     'The states that another document has left predict a program less well than its own',
     region=above_zero,
-    results='programs/window-16/modules',
     measure=difference(FIRST, FIRST, 'states_by_document.swapped', 'states_by_document.carried'),
     setting=f"bits per token of {FIRST} with another document's states, minus those with its own")

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['SIDE_BY_SIDE', 'N_POWERS', 'LONG_ENOUGH', 'READ_IN_ALL', 'doclm_experiment', 'PAPER_BITS', 'DocLMConfig',
-           'read_documents', 'load_documents', 'shortened', 'doclm_model', 'window_of', 'rows_for', 'doclm_learner',
-           'token_bits', 'summed', 'as_dicts', 'evaluate_documents', 'long_documents', 'unchanged', 'worth_of_states',
-           'document_floors', 'results_on', 'states_results', 'train_doclm', 'doclm_bits', 'check_row', 'check_doclm',
-           'document_columns', 'floors_line', 'training_bits', 'bits_by_distance', 'plot_documents']
+           'read_documents', 'load_documents', 'doclm_model', 'window_of', 'rows_for', 'doclm_learner', 'token_bits',
+           'summed', 'as_dicts', 'evaluate_documents', 'long_documents', 'worth_of_states', 'results_on',
+           'states_results', 'train_doclm', 'doclm_bits', 'check_row', 'check_doclm', 'document_columns', 'floors_line',
+           'training_bits', 'bits_by_distance', 'plot_documents']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #36aa799d
 import math
@@ -30,7 +30,7 @@ from ...data.documents import (ByteVocab,Document,Documents,disguises,read_folde
                                          train_bpe)
 from ...data.reading import (DocumentDL,Portions,bits_per_byte,documents_dls,
                                        word_perplexity)
-from ...data.text import Split,bigram_bits,unigram_bits
+from ...data.text import Split,floors
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #8e0ed32c
 from ...models.block_recurrent import (BlockRecurrentLM,forget_states,scaled_model,
@@ -91,22 +91,15 @@ def read_documents(
 def load_documents(
     cfg:DocLMConfig, # Settings
 )->Split: # Training, validation and test `Documents`
-    "Read the documents of a run"
-    parts = read_documents(cfg.data)
-    return Split(*(docs.disguised(cfg.disguise) for docs in parts))
-
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #b35fdab2
-def shortened(
-    docs:Documents, # Test documents
-    vocab, # As for `DocumentDL`; None for bytes
-    n_tokens:int, # Tokens to keep of each of them; 0 for all
-)->Documents:
-    "The beginnings of documents of bytes"
-    if not n_tokens: return docs
-    if vocab is not None:
-        raise ValueError(f'test_tokens={n_tokens}: expected 0 with a trained vocabulary, '
+    "Read the documents of a run, or raise `ValueError` if those of the test cannot be shortened"
+    if cfg.test_tokens and cfg.vocab_sz!=256:
+        raise ValueError(f'test_tokens={cfg.test_tokens}: expected 0 with a trained vocabulary, '
                          'whose tokens end anywhere in the text')
-    return Documents(type(doc)(doc.name, doc.data[:n_tokens], doc.metadata) for doc in docs)
+    train,valid,test = (docs.disguised(cfg.disguise) for docs in read_documents(cfg.data))
+    if cfg.test_tokens:
+        test = Documents(Document(doc.name, doc.data[:cfg.test_tokens], doc.metadata)
+                         for doc in test)
+    return Split(train, valid, test)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6d9ba676
 def doclm_model(
@@ -223,11 +216,6 @@ def long_documents(
     length = n_tokens//window*window+1
     return torch.stack([torch.from_numpy(tokens[:length].astype('int64')) for tokens in ids])
 
-# %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #30676bbe
-def unchanged(model, state):
-    "The state as it is"
-    return state
-
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #ac7dfc17
 @torch.no_grad()
 def worth_of_states(
@@ -238,6 +226,7 @@ def worth_of_states(
     texts = texts.to(next(model.parameters()).device)
     W = window_of(model)
     n = texts.shape[1]-1
+    def unchanged(model, state): return state
     readings = dict(carried=unchanged, forgotten=forget_states, swapped=swap_states)
     bits = dict.fromkeys(readings, 0.)
     after = {}
@@ -253,14 +242,6 @@ def worth_of_states(
     return found | dict(tokens=tokens, documents=len(texts))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #f953b947
-def document_floors(
-    docs:Documents, # Test documents
-)->dict: # Bits per byte
-    "Entropies of the test text under its own statistics"
-    data = b''.join(doc.data for doc in docs)
-    text = torch.frombuffer(bytearray(data), dtype=torch.uint8)
-    return dict(uniform=8., unigram=unigram_bits(text), bigram=bigram_bits(text))
-
 def results_on(
     cfg:DocLMConfig, # Settings
     model:LM, # A trained model
@@ -275,7 +256,7 @@ def results_on(
     return dict(places=places, by_document=documents, counts=counts._asdict(), bits_per_token=bits,
                 bits_per_byte=bits_per_byte(bits, counts.tokens, counts.bytes),
                 word_perplexity=word_perplexity(bits, counts.tokens, counts.words),
-                floors=document_floors(test))
+                floors=floors(test.joined()))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #54cf654a
 def states_results(
@@ -297,7 +278,6 @@ def train_doclm(cfg:DocLMConfig, row:str, seed:int)->dict:
     vocab = None if cfg.vocab_sz==256 else train_bpe(parts.train, cfg.vocab_sz)
     learn = doclm_learner(cfg, row, parts, vocab, seed)
     record = fit_recorded(learn, cfg, 'documents', row, seed)
-    parts = parts._replace(test=shortened(parts.test, vocab, cfg.test_tokens))
     record |= results_on(cfg, learn.model, parts.test, vocab)
     print(f"  {record['bits_per_byte']:.4f} bits per byte")
     record |= states_results(learn.model, Documents([*parts.valid,*parts.test]), vocab)
@@ -315,11 +295,9 @@ def doclm_bits(
 ): # `(bits, data)`
     "Bits per byte of a text as a run measures them"
     vocab = None if isinstance(model.vocab, ByteVocab) else model.vocab
-    if data is None: test = shortened(load_documents(cfg).test, vocab, cfg.test_tokens)
+    if data is None: test = load_documents(cfg).test
     else: test = Documents([Document('the text', data.numpy().tobytes())])
-    joined = bytearray(b''.join(doc.data for doc in test))
-    bits = results_on(cfg, model, test, vocab)['bits_per_byte']
-    return bits,torch.frombuffer(joined, dtype=torch.uint8)
+    return results_on(cfg, model, test, vocab)['bits_per_byte'],test.joined()
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6402e7a6
 def check_row(
@@ -345,7 +323,6 @@ def check_doclm(cfg:DocLMConfig):
         raise ValueError(f'tokens={cfg.tokens}: expected at least {cfg.epochs*cfg.bs*cfg.seq_len}, '
                          f'for {cfg.epochs} epochs of one step')
     for row in cfg.attention: check_row(cfg, row)
-    shortened(Documents(), cfg.vocab_sz!=256 or None, cfg.test_tokens)
     documents_dls(*load_documents(cfg)[:2], cfg.bs, cfg.seq_len, 1, device='cpu')
     print(f'{cfg.data}: {cfg.steps*cfg.epochs:,} updates of {cfg.bs} x {cfg.seq_len} tokens')
 
@@ -366,8 +343,8 @@ def floors_line(
     runs:Runs, # Runs on one collection
 )->str:
     "The entropies of the test text"
-    floors = [f'{name} {bits:.3f}' for name,bits in runs[0]['floors'].items()]
-    return 'entropies of the test text, bits per byte: '+', '.join(floors)
+    found = [f'{name} {bits:.3f}' for name,bits in runs[0]['floors'].items()]
+    return 'entropies of the test text, bits per byte: '+', '.join(found)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #7c537cc8
 def training_bits(

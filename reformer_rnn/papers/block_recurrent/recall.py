@@ -6,22 +6,24 @@
 __all__ = ['optimizers', 'built_otherwise', 'changed_later', 'recall_experiment', 'SmallStack', 'RecallConfig',
            'what_is_recurrent', 'no_identities', 'shift_gates', 'start_forgetting', 'start_closed', 'gate_biases',
            'zero_biases', 'one_biases', 'ThreeGates', 'three_gates', 'number_of_states', 'read_change', 'stack_model',
-           'recall_model', 'state_spread', 'brt_learner', 'recall_learner', 'recall_accuracy', 'train_recall',
-           'check_recall', 'accuracy_columns', 'plot_recall']
+           'recall_model', 'state_spread', 'brt_learner', 'right_at', 'train_recall', 'check_recall',
+           'accuracy_columns', 'plot_recall']
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #685ed96c
 from dataclasses import dataclass
+from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
 from fastai.learner import Learner
+from torch import Tensor
 
 from ...core import check_choice,evaluating,seed_everything
 from ...attention.block_recurrent import (
     FixedGate,LSTMGate,SkipUpdate,StateCell,state_cells,state_gates)
 from ...attention.layer import merge_heads
 from ...attention.sliding import attend_scaled
-from ...data.loaders import Loaders
+from ...data.loaders import IGNORE,Loaders
 from ...data.recall import (
     RECALL_QUERY,RECALL_VALUES,RecallDL,generated_dls,recall_batch)
 from ...models.block_recurrent import BlockRecurrentLM
@@ -222,39 +224,31 @@ def brt_learner(
     return lm_learner(dls, model, cbs=cbs, opt_func=optimizers[cfg.optimizer], **kwargs)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #4b7d195f
-def recall_learner(
-    cfg:RecallConfig, # Settings
-    model:LM, # From `recall_model`
-    seed:int=0, # Seed of the sequences
-)->Learner:
-    "Make a `Learner` with held-out sequences of the longest length of the curriculum"
-    dls = generated_dls(RecallDL, cfg.lengths, cfg.epoch_steps*cfg.bs, cfg.n_valid, bs=cfg.bs,
-                        seed=seed, device=torch.device(cfg.device))
-    return brt_learner(dls, model, cfg, metrics=MaskedAccuracy())
-
-def recall_accuracy(
+def right_at(
     model:LM, # A trained model
-    length:int, # Tokens of a sequence
-    n_items:int=512, # How many sequences
-    seed:int=0, # Selects them
-)->float:
-    "Share of sequences whose value is recalled"
-    device = next(model.parameters()).device
-    right = 0
-    dl = RecallDL(range(n_items), (length,), bs=32, seed=2**30+seed, fixed=True, device=device)
+    dl:RecallDL, # Sequences of one size
+)->Tensor: # (n,), nan where nothing is asked
+    "Share of right answers at every position"
+    right = asked = 0
     with evaluating(model):
-        for x,y in dl: right += (model(x)[:,-1].argmax(-1)==y[:,-1]).sum().item()
-    return right/n_items
+        for x,y in dl:
+            right += (model(x).argmax(-1)==y).sum(0)
+            asked += (y!=IGNORE).sum(0)
+    return (right/asked).cpu()
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #4b063dff
 def train_recall(cfg:RecallConfig, attention:str, seed:int)->dict:
     "Train one model, and evaluate it at all lengths"
     seed_everything(seed)
     model = recall_model(cfg, attention).to(cfg.device)
-    record = fit_recorded(recall_learner(cfg, model, seed), cfg, 'recall', attention, seed)
-    accuracy = {}
-    for n in (*cfg.lengths,*cfg.unseen):
-        accuracy[str(n)] = recall_accuracy(model, n, cfg.n_valid, seed)
+    device = torch.device(cfg.device)
+    dls = generated_dls(RecallDL, cfg.lengths, cfg.epoch_steps*cfg.bs, cfg.n_valid, bs=cfg.bs,
+                        seed=seed, device=device)
+    learn = brt_learner(dls, model, cfg, metrics=MaskedAccuracy())
+    record = fit_recorded(learn, cfg, 'recall', attention, seed)
+    unseen = partial(RecallDL, range(cfg.n_valid), seed=2**30+seed, fixed=True, device=device)
+    lengths = *cfg.lengths,*cfg.unseen
+    accuracy = {str(n): right_at(model, unseen((n,)))[-1].item() for n in lengths}
     print('  '+', '.join(f'{share:.1%} at {n}' for n,share in accuracy.items()))
     if attention!='slide':
         record['state_spread'] = state_spread(model, cfg.lengths[-1], seed)

@@ -13,13 +13,13 @@ from importlib.util import find_spec
 
 import pandas as pd
 import torch
-import torch.nn.functional as F
 
 from ...core import count_parameters,evaluating,state_nbytes
 from ...models.block_recurrent import WindowLM,scaled_model,scaled_row,table_1
 from ...runs.read import shown
-from ...runs.measure import (
-    Measurement,Measuring,in_turns,installed,peak_rows,ratio,timed,typical)
+from reformer_rnn.runs.measure import (
+    Measurement,Measuring,in_turns,installed,peak_rows,ratio,timed,training_call,
+    typical)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #aa0fc08b
 @dataclass
@@ -76,13 +76,7 @@ def training_step(
 ): # Function without arguments
     "Make a forward and backward pass on random bytes"
     length = model.blocks[0].attention.window if isinstance(model, WindowLM) else n
-    ids = torch.randint(0, 256, (n//length,length))
-    def call():
-        out = model(ids)
-        logits = out[0] if isinstance(out, tuple) else out
-        F.cross_entropy(logits.flatten(0, 1), ids.flatten()).backward()
-        model.zero_grad(set_to_none=True)
-    return call
+    return training_call(model, torch.randint(0, 256, (n//length,length)))
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #00b25006
 def time_steps(

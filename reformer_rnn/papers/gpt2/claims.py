@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['THESIS', 'ROOM', 'gpt2_claims', 'state', 'ask', 'recall', 'pages', 'price', 'memories', 'on_second_base', 'passkey',
-           'found_nearby', 'named', 'pages_differ', 'over_bases', 'own_key_helps', 'takes_longer', 'more_gigabytes',
-           'markup', 'right_more_often']
+           'found_nearby', 'named', 'over_bases', 'takes_longer', 'more_gigabytes', 'markup', 'right_more_often',
+           'robust']
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #2362dcf6
 import re
@@ -20,31 +20,19 @@ from ...runs.claim import between,difference,mean_of,bits_in_training,minus
 from ...runs.interval import counted,over_seeds,share_of
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6a331380
-def pages_differ(
+def over_bases(
     model:str, # Name of one model
     other:str, # Name of the other
     how:str='carried', # How the first is tested
     other_how:str='carried', # How the other is tested
-): # Function of records
-    "Measure: bits per byte of one model minus another, page by page"
-    return lambda runs: page_by_page(runs, (model,how), (other,other_how))
-
-def over_bases(*which):
-    "Measure: mean of `pages_differ` over bases, with the interval over them if there are several"
-    differ = pages_differ(*which)
+): # Function of records of one base, or of several
+    "Measure: bits per byte of one model minus another, page by page; of several bases, the mean"
     def measure(*folders):
-        found = [differ(runs) for runs in folders]
+        found = [page_by_page(runs, (model,how), (other,other_how)) for runs in folders]
         if None in found: return None
         if len(found)==1: return found[0] # the interval of that base
         return over_seeds(change.value for change in found)
     return measure
-
-def own_key_helps(model, windows):
-    "Measure: bits per digit of a pass key, with the state of a text with another key minus its own"
-    def gain(run):
-        cost = {how: run['passkey'][how][str(windows)] for how in ('swapped','carried')}
-        return cost['swapped']-cost['carried']
-    return lambda runs: over_seeds(gain(run) for run in runs.of(model))
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #3f117399
 def takes_longer(
@@ -165,7 +153,8 @@ found_nearby = passkey(
     why='Control of the next row. The region is ours.')
 passkey(
     'a memory keeps a pass key', text='A memory finds a pass key that the window before has told',
-    region=above_zero, measure=own_key_helps('glr-tuned', 1), control=found_nearby,
+    region=above_zero, control=found_nearby,
+    measure=difference('glr-tuned', 'glr-tuned', 'passkey.swapped.1', 'passkey.carried.1'),
     form='{:+.3f} bits',
     setting='bits per digit, glr with the state of another key minus its own',
     why='Without a base that looks up a key nearby, nothing can be said of a memory.')
@@ -209,31 +198,28 @@ state(
     smaller='2 layers of width 64, one symbol, random weights at first')
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #50b0a001
-state(
-    'robust to stretched input', 'Section 2.2',
-    'Models with recurrent connections are more robust to stretched input than models without',
-    region=above_zero, results='recall_stretched',
-    measure=difference('lstm:skip','slide','accuracy.64'), form='{:+.1%}',
-    setting='recall over 64 tokens, after training with 18 to 32, lstm:skip minus slide',
-    smaller='2 layers of width 64, one symbol, stretched to twice the length',
-    why='Windows reach 32 tokens, so models without states see nothing of it.',
-    notebook='70_papers/40_block_recurrent/01_recall')
-state(
-    'robust to compressed input', 'Section 2.2',
-    'Models with recurrent connections are more '
-    'robust to compressed input than models without', region=above_zero, results='recall_stretched',
-    measure=difference('lstm:skip','slide','accuracy.12'), form='{:+.1%}',
-    setting='recall over 12 tokens, after training with 18 to 32, lstm:skip minus slide',
-    smaller='2 layers of width 64, one symbol, two thirds of the shortest length',
-    why='At this length windows see the answer. The source names both in one sentence.',
-    notebook='70_papers/40_block_recurrent/01_recall')
+def robust(change, length, smaller, why):
+    "State a claim on recall at a length that training has not seen"
+    state(
+        f'robust to {change} input', 'Section 2.2',
+        f'Models with recurrent connections are more robust to {change} input than models without',
+        region=above_zero, results='recall_stretched', form='{:+.1%}',
+        measure=difference('lstm:skip', 'slide', f'accuracy.{length}'),
+        setting=f'recall over {length} tokens, after training with 18 to 32, lstm:skip minus slide',
+        smaller=f'2 layers of width 64, one symbol, {smaller}', why=why,
+        notebook='70_papers/40_block_recurrent/01_recall')
+
+robust('stretched', 64, 'stretched to twice the length',
+       'Windows reach 32 tokens, so models without states see nothing of it.')
+robust('compressed', 12, 'two thirds of the shortest length',
+       'At this length windows see the answer. The source names both in one sentence.')
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6018f7bb
-gpt2_claims.state(
-    OWN, 'accuracy, F1 and AUC', 'Muntean 2023, section 10.1.5',
+recall(
+    'accuracy, F1 and AUC', 'Muntean 2023, section 10.1.5',
     'Recurrence improves accuracy, precision, recall, F1 and the area under the curve',
-    region=above_zero, results='gpt2_recall', measure=difference('glr','none','accuracy.2'),
-    form='{:+.1%}', smaller='2 layers of width 64, one symbol', notebook=f'{ROOM}/01_recall',
+    region=above_zero, measure=difference('glr','none','accuracy.2'), form='{:+.1%}',
+    smaller='2 layers of width 64, one symbol',
     setting='right answers among eight, two windows later, glr minus none',
     why='With one right class among eight, precision, recall and F1 over all answers are the '
         'accuracy. Their means over the symbols and the area are in the notebook.')

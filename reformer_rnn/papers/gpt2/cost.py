@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['WORKS', 'gpt2_cost_experiment', 'GPT2CostConfig', 'cost_model', 'training_step', 'read_window', 'time_models',
-           'kept_bytes', 'state_bytes', 'cost_ratio', 'cost_table', 'measure_gpt2']
+           'cost_ratio', 'cost_table', 'measure_gpt2']
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #9d587bcf
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...core import check_int,saved_nbytes,state_nbytes
-from ...models.gpt2 import RecurrentGPT2,byte_gpt2
-from .pages import GPT2Config,gpt2_model,n_added,n_positions
+from ...models.gpt2 import RecurrentGPT2
+from .pages import blank_base,gpt2_model,n_added
 from ...runs.interval import Measured
 from ...runs.measure import Measurement,Measuring,in_turns,ratio
 
@@ -47,10 +47,7 @@ def cost_model(
     name:str, # One of `cfg.attention`
 )->RecurrentGPT2: # All of its parameters learn
     "Build a model with random weights, in the size of the experiment"
-    sizes = {k: getattr(cfg, k) for k in ('d_model','n_layers','n_heads','window','m')}
-    settings = GPT2Config(**sizes)
-    base = byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n_positions(settings))
-    return gpt2_model(settings, name, base).to(cfg.device)
+    return gpt2_model(cfg, name, blank_base(cfg)).to(cfg.device)
 
 def training_step(model, text):
     "Forward and backward pass over some windows"
@@ -83,21 +80,6 @@ def time_models(
         seconds[name][work] = getattr(found, clock)
     return seconds
 
-# %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #e2216907
-def kept_bytes(
-    model:RecurrentGPT2, # The model
-    text:Tensor, # Bytes, (b, n)
-)->int:
-    "Count the bytes that a forward pass keeps for the backward pass"
-    return saved_nbytes(lambda: model.train()(text), [text,*model.parameters()])
-
-def state_bytes(
-    model:RecurrentGPT2, # The model
-    window:Tensor, # Bytes, (b, window)
-)->int: # Of one row
-    "Count the bytes that are handed on to the next window"
-    return state_nbytes(read_window(model, window).memory)//len(window)
-
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #0337d49f
 def cost_ratio(
     result:dict, # Record of `gpt2_cost`
@@ -128,11 +110,14 @@ def measure_gpt2(
     check_int('windows', cfg.windows, 2)
     models = {name: cost_model(cfg, name) for name in cfg.attention}
     text = torch.randint(256, (cfg.bs,cfg.window*cfg.windows+1), device=cfg.device)
+    read = text[:,:-1]
     window = text[:,:cfg.window]
+    def kept(model): return saved_nbytes(lambda: model.train()(read), [read,*model.parameters()])
+    def of_a_row(model): return state_nbytes(read_window(model, window).memory)//cfg.bs
     return dict(
         new_parameters={name: n_added(model) for name,model in models.items()},
-        kept_bytes={name: kept_bytes(model, text[:,:-1]) for name,model in models.items()},
-        state_bytes={name: state_bytes(model, window) for name,model in models.items()},
+        kept_bytes={name: kept(model) for name,model in models.items()}, # for the backward pass
+        state_bytes={name: of_a_row(model) for name,model in models.items()},
         seconds=time_models(cfg, models, text))
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #f438f0b9

@@ -25,7 +25,7 @@ from ...models.gpt2 import RecurrentGPT2,byte_gpt2
 from ...runs.experiment import same_settings
 from ...runs.read import Runs,dashed
 from ...runs.train import LongRun,Training,fit_recorded,run_path
-from ...training.gpt2 import DrawnDL,TorchCycle
+from ...training.gpt2 import TorchCycle,drawn_dls
 from ...training.learner import lm_learner
 from ...training.metrics import MaskedAccuracy
 from ...training.schedules import torch_adam
@@ -111,9 +111,7 @@ def gpt2_recall_dls(
         distance = torch.randint(between+1, ()).item() if between>=0 else -1
         return gpt2_recall_xy(cfg, rows, distance)
     test = gpt2_recall_xy(cfg, cfg.n_test, between, torch.Generator().manual_seed(9_000))
-    train = DrawnDL(range(cfg.steps*cfg.bs), draw, bs=cfg.bs)
-    valid = DrawnDL(range(cfg.n_test), lambda rows: test, bs=cfg.n_test)
-    return Loaders(train, valid, device=torch.device(cfg.device))
+    return drawn_dls(draw, test, cfg.steps*cfg.bs, cfg.bs, cfg.device)
 
 # %% ../../../nbs/70_papers/50_gpt2/01_recall.ipynb #9e038698
 def fit_gpt2_recall(

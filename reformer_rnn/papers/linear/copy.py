@@ -27,8 +27,9 @@ from ...data.copy import chance,copy_dls
 from ...models.lm import LM
 from ...training.learner import copy_learner
 from ...training.schedules import ClipTensors,StepSchedule
+from ..reformer.copy import plot_learning
 from ...runs.measure import Measurement,Measuring,both_passes,timed
-from ...runs.read import Runs,dashed,legend_below
+from ...runs.read import Runs,legend_below
 from ...runs.train import LongRun,Training,fit_recorded,language_model
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #1a6eca6f
@@ -165,14 +166,9 @@ def plot_convergence(
 )->plt.Figure:
     "Draw held-out loss and accuracy, one colour per attention, one line per seed"
     fig,axs = plt.subplots(1, 2, figsize=(9,3.6), layout='constrained')
-    xlabel = f'evaluation, one every {runs[0]["config"]["epoch_steps"]} updates'
-    for ax,key,name in zip(axs, ('valid_loss','masked_accuracy'), ('loss','accuracy')):
-        runs.plot(f'epochs.{key}', ax)
-        dashed(ax, runs[0]['chance'][name], 'chance')
-        ax.set(title=f'{name} on held-out sequences', xlabel=xlabel)
-    axs[0].set(ylabel='nats', yscale='log')
-    axs[1].set(ylabel='share of symbols', ylim=0)
-    return legend_below(ax)
+    plot_learning(axs, runs)
+    axs[0].set(yscale='log')
+    return legend_below(axs[1])
 
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #1abbaf71
 linear_copy_experiment = Training(

@@ -43,12 +43,10 @@ def never_falls(attention):
 def sudden(attention):
     "Measure: share of the training in which the loss falls from 9 to 1 tenth of its start"
     def share(run):
-        start = run['chance']['loss']
-        losses = np.array(run['steps']['train_loss'])/start
-        def reached(part):
-            return next(i for i,loss in enumerate(losses) if loss<part)
-        if not (losses<.1).any(): return 1. # it never falls so far
-        return (reached(.1)-reached(.9)+1)/len(losses)
+        losses = np.array(run['steps']['train_loss'])/run['chance']['loss']
+        if losses.min()>=.1: return 1. # it never falls so far
+        first,last = np.argmax(losses<.9),np.argmax(losses<.1)
+        return float(last-first+1)/len(losses)
     def measure(runs):
         own = runs.of(attention)
         found = over_seeds(map(share, own))

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['AS_TRAINED', 'FORMS', 'HEADING', 'copy_experiment', 'CopyConfig', 'copy_model', 'copy_data', 'evaluate_forms',
-           'train_copy', 'check_copy', 'accuracy', 'accuracy_columns', 'plot_copy', 'plot_accuracies']
+           'train_copy', 'check_copy', 'accuracy', 'accuracy_columns', 'plot_learning', 'plot_copy', 'plot_accuracies']
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #ddc8eafb
 from dataclasses import dataclass
@@ -142,20 +142,27 @@ def accuracy_columns(
     return {form: lambda own, form=form: shown(accuracy(own, form), '.1%') for form in forms}
 
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #a1f2de97
+def plot_learning(
+    axs, # Two axes
+    runs:Runs, # Runs with the same settings
+    **style, # Options of `Axes.plot`
+):
+    "Draw held-out loss and accuracy, one colour per attention, one line per seed"
+    xlabel = f'evaluation, one every {runs[0]["config"]["epoch_steps"]} updates'
+    for ax,key,name in zip(axs, ('valid_loss','masked_accuracy'), ('loss','accuracy')):
+        runs.plot(f'epochs.{key}', ax, **style)
+        dashed(ax, runs[0]['chance'][name], 'chance')
+        ax.set(title=f'{name} on held-out sequences', xlabel=xlabel)
+    axs[0].set(ylabel='nats')
+    axs[1].set(ylabel='share of symbols', ylim=0)
+
 def plot_copy(
     runs:Runs, # Runs with the same settings
 )->plt.Figure:
     "Draw loss and accuracy of all runs, and the table as a heat map"
     fig,axs = plt.subplots(1, 3, figsize=(12,3.7), layout='constrained', width_ratios=(3,3,4))
-    floor = runs[0]['chance']
-    steps = runs[0]['config']['epoch_steps']
-    levels = {'valid_loss': floor['loss'], 'masked_accuracy': floor['accuracy']}
-    for ax,(metric,level) in zip(axs, levels.items()):
-        runs.plot(f'epochs.{metric}', ax, marker='.')
-        dashed(ax, level, 'chance')
-        ax.set(xlabel=f'epoch ({steps} steps each)', ylim=0)
-    axs[0].set(title='loss on held-out sequences', ylabel='nats')
-    axs[1].set(title='accuracy', ylabel='share of symbols')
+    plot_learning(axs[:2], runs, marker='.')
+    axs[0].set(ylim=0)
     plot_accuracies(axs[2], runs)
     return legend_below(axs[1], loc='outside lower left', ncols=9)
 

@@ -6,11 +6,11 @@
 __all__ = ['absolute_changes', 'RSA', 'rsa_claims', 'state', 'forecasts', 'small_forecast', 'unlike_forecast', 'unrun_hours',
            'more_seeds', 'both', 'tested', 'tested_folders', 'won', 'etth1', 'open_forecast', 'language', 'text',
            'changes', 'near', 'letters', 'blocks', 'cost', 'mean_change', 'settings_won', 'settings_counted',
-           'order_matters', 'first_drop', 'parameters_a_layer', 'epoch_ratio', 'error_claim', 'forecast_claim',
-           'absolute_claim', 'own', 'split_agreement']
+           'order_matters', 'first_drop', 'parameters_a_layer', 'epoch_ratio', 'error_claim', 'own', 'split_agreement']
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #77358cad
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from ...runs.claim import (
     OWN,Claims,above_zero,at_least,at_most,below_zero,between,difference,bits_in_training,minus)
 from ...runs.interval import Measured,counted,paired,share_of
 from ...runs.measure import ratio,rows_ratio
-from .cost import cost_seconds
 from .forecast_results import (
     SOURCES,published_change,published_errors,recurrence_changes)
 
@@ -69,7 +68,7 @@ def parameters_a_layer(runs):
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #1039bad4
 def epoch_ratio(runs):
     "Processor time of an update of the RSA-Informer divided by that of the Informer"
-    seconds = cost_seconds(runs[0])
+    seconds = runs[0]['seconds']
     return ratio(seconds['rsa-informer'], seconds['informer'])
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #7a99db5f
@@ -101,41 +100,34 @@ more_seeds = {
     ('Weather',48): 'Three of the six pairs of seeds were added when the first were known.'}
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #afbab29b
-def error_claim(name, kind, data, horizon, paper, theirs='', place='', **more):
-    "State one row of table 1, in the column of one kind of error"
+def error_claim(name, kind, data, horizon, measure, place='', **more):
+    "State one row of table 1, in the column of the squared or of the absolute error"
+    column = ('squared','absolute').index(kind)
+    errors = published_errors[data,horizon]
+    paper,again = [published_change(errors, source, column) for source in SOURCES]
     says,region = ('lowers',below_zero) if paper<0 else ('raises',above_zero)
+    theirs = f'{paper:+.3f}'
+    if kind=='squared' and again is not None: theirs += f' (reproduction {again:+.3f})'
     forecasts(
-        name, f'Table 1, {data} {horizon}{place}',
+        f'{name} {data}, {horizon} rows', f'Table 1, {data} {horizon}{place}',
         f'Recurrence {says} the {kind} error of forecasts of {data}, {horizon} rows ahead',
-        f'{paper:+.3f}{theirs}', paper, region, f'forecast/{data}-{horizon}',
+        theirs, paper, region, f'forecast/{data}-{horizon}', measure,
         setting=f'{kind} error, RSA-Informer minus Informer', smaller=unlike_forecast,
         why=more_seeds.get((data,horizon), ''), family=f'{kind} errors of table 1', **more)
 
-def forecast_claim(data, horizon, errors):
-    "State the squared error of one row"
-    paper,again = [published_change(errors, source) for source in SOURCES]
-    theirs = '' if again is None else f' (reproduction {again:+.3f})'
-    error_claim(f'recurrence and {data}, {horizon} rows', 'squared', data, horizon, paper, theirs,
-                measure=recurrence_changes, hours=unrun_hours.get((data,horizon)),
-                command=f'{small_forecast} --data {data} --horizon {horizon} --epochs 1')
-
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #feeb636e
-def absolute_claim(data, horizon, errors):
-    "State the absolute error of one row, where it was measured"
-    paper = published_change(errors, SOURCES[0], 1)
-    error_claim(f'absolute error of {data}, {horizon} rows', 'absolute', data, horizon, paper,
-                place=', MAE', measure=absolute_changes)
-
-both = []
-for data,horizons in published_errors.items():
-    for horizon,errors in horizons.items():
-        if published_change(errors, SOURCES[0]) is not None: both.append((data,horizon,errors))
-tested = [row for row in both if row[:2] not in unrun_hours]
-for row in both: forecast_claim(*row)
-for row in tested: absolute_claim(*row)
+both = [setting for setting,errors in published_errors.items()
+        if published_change(errors, SOURCES[0]) is not None]
+tested = [setting for setting in both if setting not in unrun_hours]
+for data,horizon in both:
+    error_claim('recurrence and', 'squared', data, horizon, recurrence_changes,
+                hours=unrun_hours.get((data,horizon)),
+                command=f'{small_forecast} --data {data} --horizon {horizon} --epochs 1')
+for setting in tested:
+    error_claim('absolute error of', 'absolute', *setting, absolute_changes, ', MAE')
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #d1212a70
-tested_folders = [f'forecast/{data}-{horizon}' for data,horizon,_ in tested]
+tested_folders = [f'forecast/{data}-{horizon}' for data,horizon in tested]
 won = partial(forecasts, results=' '.join(tested_folders), measure=settings_won, form='{:.0%}',
               setting='share of settings with a smaller mean error',
               smaller=f'{len(tested)} settings of {len(both)}, width 64, 1 or 2 epochs')
@@ -187,7 +179,7 @@ near = partial(text, results='rsa_xl_near rsa_xl',
 
 near('recurrence improves a Transformer-XL', 'Section 1.2; Huang et al. 2023',
      'A Transformer-XL predicts text better with recurrence', 'better', region=below_zero,
-     measure=difference('rsa-xl', 'xl', 'bits_test'),
+     measure=changes,
      setting='bits per byte, RSA-XL with dilations 1 and 2 minus XL, test part of enwik8')
 near('recurrence learns sooner', 'Section 1.2, figure 1',
      'The inductive bias of recurrence makes learning more sample efficient',
@@ -289,19 +281,10 @@ def split_agreement(n=64, d=16, seed=0):
     A = rng.normal(size=(d,d))
     A /= abs(np.linalg.eigvals(A)).max() # so that nothing explodes
     x = rng.normal(size=(n,d))
-    h = np.zeros(d)
-    whole = []
-    for row in x:
-        h = A @ h+row
-        whole.append(h)
     rates,basis = np.linalg.eig(A)
-    distance = np.arange(n)[:,None]-np.arange(n)
-    past = np.maximum(distance, 0)
-    powers = rates[:,None,None]**past
-    weights = np.where(distance>=0, powers, 0)
-    inputs = x @ np.linalg.inv(basis).T
-    scalars = np.einsum('dij,jd->id', weights, inputs)
-    whole = np.array(whole)
+    parts = x @ np.linalg.inv(basis).T # the same inputs, for scalar recurrences
+    whole = np.array([*accumulate(x, lambda h,row: A @ h+row)])
+    scalars = np.array([*accumulate(parts, lambda h,row: rates*h+row)])
     off = abs(scalars @ basis.T-whole)
     agrees = off<=1e-9*abs(whole).max()
     return counted(float(agrees.mean()))

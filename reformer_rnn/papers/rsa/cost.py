@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['forecast_cost_experiment', 'ForecastCostConfig', 'cost_settings', 'cost_learner', 'update', 'time_updates',
-           'first_updates', 'cost_seconds', 'cost_table', 'measure_cost']
+           'first_updates', 'cost_table', 'measure_cost']
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #bfb10395
 from dataclasses import dataclass
@@ -98,21 +98,13 @@ def first_updates(
         for _ in range(cfg.memory_updates): update(learn, batches)
     return train
 
-# %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #6f1c9a20
-def cost_seconds(
-    result:dict, # A record
-)->dict: # Name of a model -> seconds of every update, as `cpu` and `wall`
-    "The seconds in a record, also in one with another name for the clock of the processor"
-    return {name: dict(cpu=found.get('processor', found.get('cpu')), wall=found['wall'])
-            for name,found in result['seconds'].items()}
-
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #e7d4b8c6
 def cost_table(
     result:dict, # Record of `forecast_cost`
 )->pd.DataFrame: # One row per model
     "Tabulate time and memory of the models, and ratios to the first"
     clock = 'wall' if result['config']['device'].startswith('cuda') else 'cpu'
-    seconds = cost_seconds(result)
+    seconds = result['seconds']
     memory = result['peak_bytes']
     first = next(iter(seconds))
     rows = {}
