@@ -42,9 +42,10 @@ def run(*command, cwd=ROOT, timeout=900):
     return ran.stdout
 
 # What takes seconds to import, imported once for all processes that the tests fork; what is missing is passed over.
-HEAVY = ('torch', 'torch._dynamo', 'torch.distributed.fsdp', 'fastai.callback.all', 'fastai.text.all', 'scipy.signal',
-         'sklearn.linear_model', 'pandas', 'matplotlib.pyplot', 'nbdev.test', 'execnb.shell', 'tokenizers',
-         'transformers', 'safetensors.torch', 'nbdev.processors', 'ziamath', 'fontTools.subset')
+HEAVY = ('torch', 'torch._dynamo', 'torch._inductor.pattern_matcher', 'torch.distributed.fsdp',
+         'torch.distributed.tensor.experimental', 'fastai.callback.all', 'fastai.text.all', 'scipy.signal',
+         'sklearn.linear_model', 'pandas', 'matplotlib.pyplot', 'nbdev.test', 'execnb.shell', 'IPython.core.oinspect',
+         'tokenizers', 'transformers', 'safetensors.torch', 'nbdev.processors', 'ziamath', 'fontTools.subset')
 
 # Of the package these processes have nothing. The server of Python 3.11 does not look where pytest looks for modules,
 # and says nothing when it finds none: only installed ones can be named.

@@ -1,6 +1,7 @@
 "The ledger is what the stored results say, on disk and on its page."
 import json
 import shlex
+from functools import cache
 
 from conftest import ROOT
 
@@ -10,12 +11,16 @@ from reformer_rnn.ledger.ledger import (
     STORED,UPDATE,claims,commands_fold,counts_markdown,ledger,ledger_changes,source_markdown)
 
 RESULTS = Results(ROOT/'nbs')
-ROWS = ledger(RESULTS)
+
+@cache
+def rows():
+    "The ledger, measured once: where a test asks for it, not in every process that collects the tests."
+    return ledger(RESULTS)
 
 def test_ledger():
     path = ROOT/'nbs'/STORED
     stored = json.loads(path.read_text()) if path.exists() else []
-    changes = ledger_changes(stored, ROWS)
+    changes = ledger_changes(stored, rows())
     assert not changes, '\n'.join([*changes, f'if this is right, run: {UPDATE}'])
 
 def test_records_name_no_folder_of_a_machine():
@@ -39,9 +44,9 @@ def check(name, text):
 def test_page():
     "Tables and commands of the page, and the table of the front page."
     for source in dict.fromkeys(o.source for o in claims):
-        check('claims.ipynb', source_markdown(source, ROWS, RESULTS))
+        check('claims.ipynb', source_markdown(source, rows(), RESULTS))
         check('claims.ipynb', commands_fold(source, RESULTS))
-    for name in ('claims.ipynb', 'index.ipynb'): check(name, counts_markdown(ROWS))
+    for name in ('claims.ipynb', 'index.ipynb'): check(name, counts_markdown(rows()))
 
 def test_commands():
     "A claim that was not run names a command that exists, with its options."

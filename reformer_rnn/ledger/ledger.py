@@ -154,7 +154,7 @@ def records_text(claim, results)->str:
     "Links to the notebook that explains the number, and to the folders of the raw records"
     links = [f'[notebook]({claim.notebook}.ipynb)'] if claim.notebook else []
     names = claim.results.split()
-    folders = [(name,folder) for name in names if (folder := results.folder(name))]
+    folders = [(name,folder) for name in names if (folder := results.folders.get(name))]
     raw = ' '.join(f'[`{name}`]({folder.relative_to(results.root).as_posix()})'
                    for name,folder in folders)
     if len(folders)>2: raw = f'<details><summary>{len(folders)} folders</summary>{raw}</details>'

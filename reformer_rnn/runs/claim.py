@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
-           'UNDECIDED', 'NO_HEADROOM', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results',
-           'mean_of', 'difference', 'bits_in_training', 'minus', 'pooled', 'run_name', 'check_definition',
-           'check_settings', 'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least',
-           'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm',
-           'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measured', 'finite', 'as_judged', 'ours_text',
-           'excludes_theirs', 'effect_text', 'in_words', 'standing', 'number_of']
+           'UNDECIDED', 'NO_HEADROOM', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS',
+           'result_folders', 'Results', 'mean_of', 'difference', 'bits_in_training', 'minus', 'pooled', 'run_name',
+           'check_definition', 'check_settings', 'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text',
+           'at_least', 'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show',
+           'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measured', 'finite', 'as_judged',
+           'ours_text', 'excludes_theirs', 'effect_text', 'in_words', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple
@@ -25,6 +25,16 @@ from .interval import Measured,detectable,p_value,paired
 from .read import Runs
 
 # %% ../../nbs/60_runs/07_claim.ipynb #f8d72e02
+def result_folders(
+    root:Path, # Folder with `70_papers/*/results`
+)->dict: # Name of a folder of records -> path; of several of one name, the first
+    "The folders of records below a folder"
+    found = {}
+    for path in sorted(root.glob('*/**/results/*/**/')):
+        found.setdefault(path.as_posix().rpartition('/results/')[2], path)
+    return found
+
+# %% ../../nbs/60_runs/07_claim.ipynb #7185fdef
 class Results:
     "Stored records below a folder, by the name of their experiment's folder"
     def __init__(self,
@@ -32,7 +42,9 @@ class Results:
         # reproduce` wrote
         root='nbs',
     ):
-        self.root,self.runs = Path(root),lru_cache(None)(self._runs)
+        self.root = Path(root)
+        self.folders = result_folders(self.root)
+        self.runs = lru_cache(None)(self._runs)
         if not self.files():
             raise FileNotFoundError(f'no results below {root}: expected files such as '
                                     f'{root}/70_papers/10_reformer/results/copy/lsh-4-seed0.json; '
@@ -43,16 +55,12 @@ class Results:
         "The files of all records"
         return sorted(self.root.glob('*/**/results/**/*.json'))
 
-    def folder(self, name)->Path: # None if there is none
-        "The folder of an experiment's records"
-        found = sorted(self.root.glob(f'*/**/results/{name}'))
-        return next((path for path in found if path.is_dir()), None)
-
     def _runs(self, name):
         "Its records, without those of folders below; none if they are missing"
-        folder = self.folder(name)
-        runs = Runs(folder) if folder else Runs()
-        return Runs([run for run in runs if '/' not in run['file']])
+        runs = Runs(self.folders[name]) if name in self.folders else Runs()
+        own = Runs([run for run in runs if '/' not in run['file']])
+        check_data(own)
+        return own
 
 # %% ../../nbs/60_runs/07_claim.ipynb #d0d66ba7
 def mean_of(
@@ -372,7 +380,6 @@ def has_headroom(claim, results)->bool:
 def measured(claim, folders)->Measured:
     "The number of a claim; None if some of its records are missing"
     if not claim.measure or not all(folders): return None
-    for runs in folders: check_data(runs)
     return claim.measure(*folders)
 
 def finite(x)->float:

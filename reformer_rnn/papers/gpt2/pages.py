@@ -7,14 +7,14 @@ __all__ = ['gpt2_base_experiment', 'CARRIED', 'OVERLAPS', 'KEY', 'KEY_DIGITS', '
            'GPT2BaseConfig', 'n_positions', 'blank_base', 'page_title', 'wiki_pages', 'gpt2_pages', 'byte_ids',
            'random_pieces', 'base_passes', 'base_dls', 'base_learner', 'BaseRun', 'base_run', 'base_settings',
            'base_record', 'stored_base', 'gpt2_base', 'run_gpt2_base', 'GPT2Config', 'memory_of', 'matched_size',
-           'n_added', 'gpt2_model', 'ways', 'page_losses', 'bits', 'passkey_text', 'passkey_bits', 'paired_bootstrap',
-           'read_pages', 'fit_gpt2', 'train_gpt2', 'page_by_page', 'control_of', 'gpt2_table', 'plot_gpt2',
-           'check_gpt2']
+           'n_added', 'gpt2_model', 'ways', 'page_losses', 'bits', 'passkey_text', 'passkey_bits', 'times_drawn',
+           'paired_bootstrap', 'read_pages', 'fit_gpt2', 'train_gpt2', 'page_by_page', 'control_of', 'gpt2_table',
+           'plot_gpt2', 'check_gpt2']
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #4e4e4f2d
 import hashlib,re,shutil
 from dataclasses import dataclass,fields
-from functools import partial
+from functools import lru_cache,partial
 from pathlib import Path
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #c35fa333
@@ -474,6 +474,12 @@ def passkey_bits(
     return {windows: cost(windows) for windows in KEY_WINDOWS}
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #88129b46
+@lru_cache(4) # the ledger compares the same pages again and again
+def times_drawn(shape, resamples, seed)->list: # Of arrays (resamples, n), for each n of the shape
+    "How often each of n is drawn, when n are drawn anew"
+    rng = np.random.RandomState(seed)
+    return [rng.multinomial(n, np.full(n, 1/n), size=resamples) for n in shape]
+
 def paired_bootstrap(
     ours, # Nats of every page, (pages,) or (seeds, pages)
     other, # The same for another model
@@ -485,9 +491,7 @@ def paired_bootstrap(
     Student's over the seeds where this is wider, since few seeds say little about others"""
     d = (np.atleast_2d(ours)-np.atleast_2d(other))/np.log(2)
     b = np.asarray(n_bytes, dtype=float)
-    rng = np.random.RandomState(seed)
-    def draw(n): return rng.multinomial(n, np.full(n, 1/n), size=check_int('resamples', resamples))
-    seeds,pages = map(draw, d.shape)
+    seeds,pages = times_drawn(d.shape, check_int('resamples', resamples), seed)
     low,high = np.percentile((pages@d.T*seeds).sum(1)/len(d)/(pages@b), [2.5,97.5])
     by_seed = over_seeds(d.sum(1)/b.sum())
     if by_seed.n>1: low,high = min(low, by_seed.low),max(high, by_seed.high)
