@@ -45,7 +45,8 @@ def run(*command, cwd=ROOT, timeout=900):
 HEAVY = ('torch', 'torch._dynamo', 'torch._inductor.pattern_matcher', 'torch.distributed.fsdp',
          'torch.distributed.tensor.experimental', 'fastai.callback.all', 'fastai.text.all', 'scipy.signal',
          'sklearn.linear_model', 'pandas', 'matplotlib.pyplot', 'nbdev.test', 'execnb.shell', 'IPython.core.oinspect',
-         'tokenizers', 'transformers', 'safetensors.torch', 'nbdev.processors', 'ziamath', 'fontTools.subset')
+         'tokenizers', 'transformers.models.gpt2.modeling_gpt2', 'safetensors.torch', 'nbdev.processors', 'ziamath',
+         'fontTools.subset')
 
 # Of the package these processes have nothing. The server of Python 3.11 does not look where pytest looks for modules,
 # and says nothing when it finds none: only installed ones can be named.
@@ -78,9 +79,14 @@ def forked_script(script, folder, *args):
     "Run a Python script in `folder` as `subprocess.run` does, in a process that has the heavy imports behind it."
     with tempfile.TemporaryDirectory() as said:
         out, err = Path(said)/'out', Path(said)/'err'
-        process = FORKS.Process(target=as_script, args=(str(script), folder, args, out, err))
-        process.start()
+        process = start_script(script, folder, args, out, err)
         return subprocess.CompletedProcess([script, *args], ended(process), out.read_text(), err.read_text())
+
+def start_script(script, folder, args, out, err):
+    "Start a Python script in `folder`, in such a process, with its output in two files; the process."
+    process = FORKS.Process(target=as_script, args=(str(script), folder, args, out, err))
+    process.start()
+    return process
 
 def as_script(script, folder, args, out, err):
     "Become a script that was called in `folder`, with its output in two files."

@@ -2,7 +2,7 @@
 
 Run as a script, this file forks one training after the other and kills them: `python tests/test_kill.py copy 6 0`.
 """
-import hashlib, json, os, random, signal, subprocess, sys, tempfile, time
+import hashlib, json, os, random, signal, sys, tempfile, time
 from pathlib import Path
 
 import pytest
@@ -119,28 +119,31 @@ def test_many_kills(kind):
     from conftest import run
     print(run(sys.executable, __file__, kind, 30, 1))
 
-def command(folder, *options):
-    "The command line of a small experiment."
+PROGRAM = Path(sys.executable).with_name('reformer_rnn')
+
+def start(folder, *options):
+    "Start a small experiment from the command line, with its output in two files; the process."
+    from conftest import start_script
     sizes = '--n-bytes 20000 --d-model 16 --n-heads 2 --seq-len 32 --bs 4 --carry --epochs 1 --sample 4'
-    return [sys.executable, '-c', 'from reformer_rnn.ledger.command import main; main()', 'charlm', *sizes.split(),
-            '--results', str(folder), *options]
+    folder.mkdir(exist_ok=True)
+    command = 'charlm', *sizes.split(), '--results', str(folder), *options
+    return start_script(PROGRAM, folder, command, folder/'out.txt', folder/'err.txt')
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 def test_command_stops_and_resumes(tmp_path):
-    started = [subprocess.Popen(command(tmp_path/o), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-               for o in ('whole', 'stopped')]
-    records = tmp_path/'stopped'/'linear-seed0.checkpoints'
-    while not records.exists(): time.sleep(.01); assert started[1].poll() is None, started[1].communicate()
+    from conftest import ended
+    whole, stopped = (start(tmp_path/o) for o in ('whole', 'stopped'))
+    folder = tmp_path/'stopped'
+    records = folder/'linear-seed0.checkpoints'
+    while not records.exists(): time.sleep(.01); assert stopped.is_alive(), (folder/'err.txt').read_text()
     time.sleep(.3)
-    started[1].send_signal(signal.SIGTERM)
-    out, err = started[1].communicate(timeout=120)
-    assert started[1].returncode == 143, (started[1].returncode, out, err)
+    os.kill(stopped.pid, signal.SIGTERM)
+    code, err = ended(stopped, 120), (folder/'err.txt').read_text()
+    assert code == 143, (code, err)
     last = err.strip().splitlines()[-1]
     assert last.startswith('reformer_rnn charlm: stopped by SIGTERM after step') and 'Traceback' not in err, err
-    again = subprocess.run(command(tmp_path/'stopped', '--resume'), capture_output=True, text=True)
-    assert again.returncode == 0 and 'going on from' in again.stdout, again
-    out, err = started[0].communicate(timeout=120)
-    assert started[0].returncode == 0, err
+    assert ended(start(folder, '--resume'), 120) == 0 and 'going on from' in (folder/'out.txt').read_text()
+    assert ended(whole, 120) == 0, (tmp_path/'whole'/'err.txt').read_text()
     a, b = (json.loads((tmp_path/o/'linear-seed0.json').read_text()) for o in ('whole', 'stopped'))
     for key in ('bits_per_byte', 'continuation'): assert a[key] == b[key]
     for key in ('step', 'train_loss', 'lr'): assert a['steps'][key] == b['steps'][key]
