@@ -168,7 +168,8 @@ def test_reading_leads_to_every_experiment():
     "The page that says what to read names each page with a result, and each that one copies from."
     reading = (ROOT/'nbs/01_reading.ipynb').read_text()
     pages = [o.removeprefix('nbs/') for o in NOTEBOOKS if o.split('/')[1] in ('70_papers', '80_exam', '80_howto')]
-    assert pages and not [o for o in pages if f'({o})' not in reading]
+    missing = [o for o in pages if f'({o})' not in reading]
+    assert pages and not missing, f'execute nbs/01_reading.ipynb, which lists experiments, or link there {missing}'
 
 SCRIPTS = sorted(p.relative_to(ROOT).as_posix() for d in ('tests', 'tools') for p in (ROOT/d).rglob('*.py'))
 
