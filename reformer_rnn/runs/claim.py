@@ -313,7 +313,7 @@ def holm(
     return kept
 
 # %% ../../nbs/60_runs/07_claim.ipynb #6820fd22
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     "A statement of a document, and how it is tested"
     source:str # Key of the document
@@ -340,6 +340,8 @@ class Claim:
     control:'Claim' = None
     # Page that explains the number, from the folder of notebooks; empty for a claim without one
     notebook:str = ''
+
+    def __repr__(self): return f'Claim({self.source!r}, {self.name!r})'
 
     def __post_init__(self):
         if self.results and not self.measure or self.measure and not self.region:
