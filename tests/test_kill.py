@@ -121,7 +121,7 @@ def test_many_kills(kind):
 
 PROGRAM = Path(sys.executable).with_name('reformer_rnn')
 
-def start(folder, *options):
+def start_command(folder, *options):
     "Start a small experiment from the command line, with its output in two files; the process."
     from conftest import start_script
     sizes = '--n-bytes 20000 --d-model 16 --n-heads 2 --seq-len 32 --bs 4 --carry --epochs 1 --sample 4'
@@ -132,7 +132,7 @@ def start(folder, *options):
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 def test_command_stops_and_resumes(tmp_path):
     from conftest import ended
-    whole, stopped = (start(tmp_path/o) for o in ('whole', 'stopped'))
+    whole, stopped = (start_command(tmp_path/o) for o in ('whole', 'stopped'))
     folder = tmp_path/'stopped'
     records = folder/'linear-seed0.checkpoints'
     while not records.exists(): time.sleep(.01); assert stopped.is_alive(), (folder/'err.txt').read_text()
@@ -142,7 +142,8 @@ def test_command_stops_and_resumes(tmp_path):
     assert code == 143, (code, err)
     last = err.strip().splitlines()[-1]
     assert last.startswith('reformer_rnn charlm: stopped by SIGTERM after step') and 'Traceback' not in err, err
-    assert ended(start(folder, '--resume'), 120) == 0 and 'going on from' in (folder/'out.txt').read_text()
+    assert ended(start_command(folder, '--resume'), 120) == 0, (folder/'err.txt').read_text()
+    assert 'going on from' in (folder/'out.txt').read_text()
     assert ended(whole, 120) == 0, (tmp_path/'whole'/'err.txt').read_text()
     a, b = (json.loads((tmp_path/o/'linear-seed0.json').read_text()) for o in ('whole', 'stopped'))
     for key in ('bits_per_byte', 'continuation'): assert a[key] == b[key]

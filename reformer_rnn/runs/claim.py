@@ -56,7 +56,8 @@ class Results:
         return sorted(self.root.glob('*/**/results/**/*.json'))
 
     def _runs(self, name):
-        "Its records, without those of folders below; none if they are missing"
+        """Its records, without those of folders below; none if they are missing, `ValueError` if
+        they read different data"""
         runs = Runs(self.folders[name]) if name in self.folders else Runs()
         own = Runs([run for run in runs if '/' not in run['file']])
         check_data(own)
@@ -313,7 +314,7 @@ def holm(
     return kept
 
 # %% ../../nbs/60_runs/07_claim.ipynb #6820fd22
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Claim:
     "A statement of a document, and how it is tested"
     source:str # Key of the document
