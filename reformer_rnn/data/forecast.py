@@ -21,6 +21,7 @@ from matplotlib.dates import AutoDateLocator,ConciseDateFormatter
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int
+from .dates import in_days,step_clock,usual_step
 from .loaders import Loaders,Shown,ShownBatch
 from .series import (
     Scaler,TimeSeries,check_series,season_rows,series_borders,time_features)
@@ -81,7 +82,7 @@ def season(self:Windows)->int:
 @patch(as_prop=True)
 def season_name(self:Windows)->str:
     "Name of the forecast that repeats the last season"
-    return season_names[self.dates[1]-self.dates[0]>=pd.Timedelta(days=1)]
+    return season_names[in_days(usual_step(self.dates))]
 
 @patch
 def batch(self:Windows,
@@ -127,6 +128,7 @@ def forecast_windows(
     return Split(*(Windows(series, (max(a-seq_len, 0) if a else 0,b), scaler, times, seq_len,
                            horizon, label_len, f'{series.name}, {part},')
                    for part,(a,b) in borders._asdict().items()))
+
 
 
 # %% ../../nbs/40_data/06_forecast.ipynb #b979a89f
@@ -306,6 +308,7 @@ def fit_linear(
     return _baseline(windows, forecast)
 
 
+
 # %% ../../nbs/40_data/06_forecast.ipynb #c36e3ba5
 def baselines(
     windows:Windows, # Training windows
@@ -374,6 +377,7 @@ def window_example(
     "Forecasts of the last column in one window"
     *xs,y = (part[None].to(device) for part in windows[i])
     dates = windows.dates[i:i+windows.seq_len+windows.horizon]
+    dates = step_clock(dates, usual_step(dates))
     seen = min(windows.seq_len, 2*max(windows.horizon, windows.season))
     def in_units(rows):
         values = windows.scaler.inverse(rows[0].detach().cpu().double())

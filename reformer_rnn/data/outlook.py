@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['ENDS', 'Outlook', 'step_name', 'named_step', 'windows_outlook', 'check_ends', 'check_frame', 'check_table',
-           'check_step', 'read_table', 'future_dates', 'read_future', 'forecast_inputs', 'forecast_rows',
-           'draw_forecast', 'write_outlook', 'read_outlook']
+           'check_step', 'read_table', 'read_future', 'forecast_inputs', 'forecast_rows', 'draw_forecast',
+           'write_outlook', 'read_outlook']
 
 # %% ../../nbs/40_data/13_outlook.ipynb #acd238ba
 from dataclasses import asdict,dataclass,fields
@@ -18,9 +18,10 @@ from torch import Tensor
 
 from ..core import check_choice,check_int,evaluating,read_json,write_json
 from ..pretrained import Companion,companions
+from .dates import even_rows,follows,next_dates,read_dates,series_step
 from .forecast import Windows,date_axis
-from .series import (
-    Scaler,frame_series,read_dates,series_step,step_unit,time_features)
+from .series import Scaler,frame_series,step_unit,time_features
+from .tables import check_columns
 
 # %% ../../nbs/40_data/13_outlook.ipynb #bb0831ab
 @dataclass
@@ -58,11 +59,13 @@ def step_name(
 
 def named_step(
     name:str, # From `step_name`
-): # An offset of pandas
+): # A `Timedelta`, or an offset of pandas, as from `series_step`
     "Read the time between two rows from its name"
     number,_,months = name.partition(' ')
     if months: return pd.DateOffset(months=int(number))
-    return pd.tseries.frequencies.to_offset(name)
+    offset = pd.tseries.frequencies.to_offset(name)
+    try: return pd.Timedelta(offset)
+    except ValueError: return offset # working days, months and years have no length
 
 # %% ../../nbs/40_data/13_outlook.ipynb #6b23e65c
 def windows_outlook(
@@ -117,15 +120,12 @@ def check_table(
     columns, # Names of the columns that it needs, besides the dates
     name:str, # Name for error messages
 ):
-    "Refuse a table that lacks a column of the training"
+    "Refuse a table that lacks a column of the training, or has it twice"
     check_frame(frame, name)
     wanted = [outlook.dates,*columns]
-    missing = [str(column) for column in wanted if column not in frame]
-    if missing:
-        raise ValueError(f'{name} has no {", ".join(missing)}, '
-                         f'and the model was trained with {", ".join(map(str, wanted))}; '
-                         f'it has {", ".join(map(str, frame.columns))}. '
-                         'Rename the columns (`df.rename(columns=...)`), or train on this table')
+    try: check_columns(frame, wanted, name)
+    except ValueError as e:
+        raise ValueError(f'{e}. The model was trained with {", ".join(map(str, wanted))}') from None
 
 # %% ../../nbs/40_data/13_outlook.ipynb #1f0926d4
 def check_step(
@@ -134,7 +134,7 @@ def check_step(
     name:str, # Name for error messages
 ):
     "Refuse dates that do not follow each other as those of the training did"
-    if (dates[1:]==dates[:-1]+named_step(outlook.step)).all(): return
+    if follows(dates, named_step(outlook.step)).all(): return
     step = step_name(series_step(dates, name))
     code = f'df.resample({outlook.step!r}, on={outlook.dates!r}).mean()'
     way = 'resample it' + ('' if ' ' in outlook.step else f' (`{code}`)')
@@ -151,7 +151,8 @@ def read_table(
     "Read the rows of a table, or raise `ValueError`"
     columns = [*scaler.columns,*(outlook.known or ())]
     check_table(outlook, frame, columns, name)
-    series = frame_series(frame, columns, outlook.dates, outlook.date_format, name, even=False)
+    def right(dates): return follows(dates, named_step(outlook.step)).all()
+    series = frame_series(frame, columns, outlook.dates, outlook.date_format, name, False, right)
     check_step(outlook, series.dates, name)
     if len(series.dates)<outlook.seq_len:
         raise ValueError(f'{name} has {len(series.dates)} rows, and the model reads '
@@ -159,15 +160,6 @@ def read_table(
     return series
 
 # %% ../../nbs/40_data/13_outlook.ipynb #143ba0d4
-def future_dates(
-    outlook:Outlook, # Outlook of a model
-    last:pd.Timestamp, # Date of the last row
-    n:int, # How many
-)->pd.DatetimeIndex:
-    "The dates of the next rows"
-    return pd.date_range(last, periods=n+1, freq=named_step(outlook.step))[1:]
-
-# %% ../../nbs/40_data/13_outlook.ipynb #38ed64f8
 def read_future(
     outlook:Outlook, # Outlook of a model, with or without columns that are known in advance
     future:pd.DataFrame, # Table with the future rows of these columns; None for none
@@ -182,8 +174,9 @@ def read_future(
         raise ValueError(f'{", ".join(outlook.known)}: known in advance, so give `future`, a table '
                          f'with {outlook.dates} and these columns, from {later[0]} to {later[-1]}')
     check_table(outlook, future, outlook.known, 'future')
+    def right(dates): return later.isin(dates).all()
     series = frame_series(future, outlook.known, outlook.dates, outlook.date_format, 'future',
-                          even=False) # a single row has no step
+                          False, right) # a single row has no step
     if series.dates.has_duplicates:
         raise ValueError(f'future has two rows of {series.dates[series.dates.duplicated()][0]}: '
                          'keep one of them')
@@ -204,7 +197,7 @@ def forecast_inputs(
     series = read_table(outlook, scaler, frame)
     n = len(scaler.columns)
     start = outlook.seq_len-outlook.label_len
-    later = future_dates(outlook, series.dates[-1], outlook.horizon)
+    later = next_dates(series.dates, named_step(outlook.step), outlook.horizon)
     dates = series.dates[-outlook.seq_len:].append(later)
     rows = series.values[-outlook.seq_len:]
     x = scaler.transform(rows[:,:n]).float()
@@ -226,6 +219,30 @@ def _of_tables(model):
                      'expected a model that `forecast_learner` '
                      'or the experiment `forecast` has trained')
 
+
+def _inputs_by_row(xs, outlook):
+    "Standardised values of all columns, those known in advance last, (seq_len+horizon, c+k)"
+    x,x_time,_,y_time = (tensor[0] for tensor in xs)
+    n = len(outlook.known or ())
+    known = torch.cat([x_time,y_time[outlook.label_len:]])[:,x_time.shape[1]-n:]
+    return torch.cat([torch.cat([x,x.new_zeros(outlook.horizon, x.shape[1])]),known], 1)
+
+def _check_finite(forecast, xs, scaler, outlook):
+    "Refuse a forecast or a band that is not finite, and name the value of the table that may do it"
+    band = [] if outlook.low is None else [outlook.low,outlook.high]
+    if forecast.isfinite().all() and torch.tensor(band).isfinite().all(): return
+    far = _inputs_by_row(xs, outlook).abs().nan_to_num(torch.inf)
+    i,k = divmod(int(far.argmax()), far.shape[1])
+    if far[i,k]<1e3:
+        raise ValueError('the forecast is not finite, though the table is: the weights of the '
+                         'model, or its band, are not. Train it again')
+    rows = outlook.seq_len
+    where = f'row {rows-i} from the end of the table' if i<rows else f'row {i-rows} of `future`'
+    raise ValueError(f'the forecast is not finite: in {where}, column '
+                     f'{[*scaler.columns,*(outlook.known or ())][k]!r} is {far[i,k]:.3g} standard '
+                     'deviations from the mean of the training. If that stands for a missing '
+                     'value, mask it, and use `fill_rows`')
+
 # %% ../../nbs/40_data/13_outlook.ipynb #266ad31d
 def forecast_rows(
     model, # Forecaster with a scaler and an outlook
@@ -242,6 +259,7 @@ def forecast_rows(
     xs,later = forecast_inputs(outlook, scaler, frame, future)
     device = next((p.device for p in model.parameters()), 'cpu')
     with evaluating(model): forecast = model(*(x.to(device) for x in xs))[0].double().cpu()
+    _check_finite(forecast, xs, scaler, outlook)
     found = {outlook.dates: later[:n]}
     ends = {'': torch.zeros_like(forecast)}
     if outlook.low is not None:
@@ -250,7 +268,7 @@ def forecast_rows(
     for k,column in enumerate(scaler.columns):
         for end,values in rows.items(): found[f'{column}{end}'] = values[:n,k].numpy()
     found = pd.DataFrame(found)
-    found.attrs['date_format'] = outlook.date_format # of the table
+    found.attrs |= dict(date_format=outlook.date_format, step=outlook.step) # of the table
     return found
 
 # %% ../../nbs/40_data/13_outlook.ipynb #3bad42c9
@@ -264,6 +282,12 @@ def _drawn(found, columns):
     for column in columns: check_choice('column', column, own)
     return columns
 
+
+def _leads_to(dates, later, step):
+    "Does a table end one step before a forecast? Without a step: is it even?"
+    if step is None: return even_rows(dates)
+    return next_dates(dates, named_step(step), 1)[0]==later[0]
+
 # %% ../../nbs/40_data/13_outlook.ipynb #9420a982
 def draw_forecast(
     frame:pd.DataFrame, # The table
@@ -274,22 +298,26 @@ def draw_forecast(
 )->plt.Figure:
     "Draw past rows, forecast and band; raise `ValueError` for dates that cannot be read"
     dates = found.columns[0]
-    def when(rows, name): return read_dates(rows[dates], found.attrs.get('date_format'), name)
+    date_format = found.attrs.get('date_format')
+    later = read_dates(found[dates], date_format, 'found')
+    def before(dates): return _leads_to(dates, later, found.attrs.get('step'))
+    when = read_dates(frame[dates], date_format, 'the table', before)
     columns = _drawn(found, columns)
     names = {o: str(o) for o in frame.columns if o!=dates}
     frame,truth = (o if o is None else o.rename(columns=names) for o in (frame,truth))
-    past = frame[-(rows or 3*len(found)):]
-    later = when(found, 'found')
+    rows = rows or 3*len(found)
+    if truth is not None:
+        came = read_dates(truth[dates], date_format, 'truth', lambda o: o.isin(later).any())
     fig,axes = plt.subplots(len(columns), 1, figsize=(7,2.1*len(columns)), sharex=True,
                             squeeze=False, layout='constrained', dpi=80)
     for ax,column in zip(axes[:,0], columns):
-        ax.plot(when(past, 'the table'), past[column], 'k', lw=1, label='table')
+        ax.plot(when[-rows:], frame[column][-rows:], 'k', lw=1, label='table')
         ax.plot(later, found[column], 'C0', lw=1.6, label='forecast')
         if f'{column}_low' in found:
             ax.fill_between(later, found[f'{column}_low'], found[f'{column}_high'],
                             color='C0', alpha=.25, lw=0, label='band')
         if truth is not None:
-            ax.plot(when(truth, 'truth'), truth[column], 'k.', ms=4, label='truth')
+            ax.plot(came, truth[column], 'k.', ms=4, label='truth')
         ax.set(ylabel=column)
         date_axis(ax, 12)
     axes[0,0].legend(frameon=False, loc='upper left', bbox_to_anchor=(1,1))
