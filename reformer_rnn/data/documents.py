@@ -8,7 +8,7 @@ __all__ = ['INVALID', 'disguises', 'Document', 'Documents', 'random_order', 'rea
            'ByteVocab', 'BPEVocab', 'train_bpe']
 
 # %% ../../nbs/40_data/07_documents.ipynb #64a01c6b
-import csv,json,os,platform,re,sysconfig,zlib
+import csv,io,json,os,platform,re,sysconfig,zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ import torch
 from fastcore.basics import patch
 
 from ..core import check_choice,check_int
-from .text import Split,find_file,decode
+from .text import Split,decode,find_file,text_bytes,text_size
 
 # %% ../../nbs/40_data/07_documents.ipynb #6b55c8fa
 class Document:
@@ -43,7 +43,7 @@ class Document:
                              f'{type(source).__name__}')
         self._data = None if self.path else bytes(source)
         # Length of the text in bytes
-        self.n_bytes = self.path.stat().st_size if self.path else len(self._data)
+        self.n_bytes = text_size(self.path) if self.path else len(self._data)
         if not self.n_bytes:
             raise ValueError(f'{name} is empty: there is nothing '
                              'to read or predict in it; leave it out')
@@ -55,7 +55,7 @@ class Document:
 def data(self:Document)->bytes:
     "The bytes of the text"
     if self._data is not None: return self._data
-    data = self.path.read_bytes()
+    data = text_bytes(self.path)
     if len(data)!=self.n_bytes:
         raise ValueError(f'{self.path} had {self.n_bytes:,} bytes when it was first read, and has '
                          f'{len(data):,} now: read the documents again')
@@ -75,9 +75,10 @@ def n_words(self:Document)->int:
 INVALID = ('error','replace','keep','skip') # What to do with bytes that are not UTF-8
 
 def _utf8(data, name, invalid):
-    """The bytes of a text, with invalid UTF-8 treated as `invalid` says; None to leave the file
-    out"""
+    """The bytes of a text, without a byte order mark and with invalid UTF-8 treated as `invalid`
+    says; None to leave the file out"""
     check_choice('invalid', invalid, INVALID)
+    data = text_bytes(data)
     try: data.decode()
     except UnicodeDecodeError as e:
         if invalid=='error':
@@ -118,6 +119,7 @@ class Documents(Sequence):
     def n_bytes(self)->int:
         "Bytes of all documents together"
         return sum(doc.n_bytes for doc in self.docs)
+
 
 
 # %% ../../nbs/40_data/07_documents.ipynb #0ca7a58e
@@ -244,7 +246,8 @@ _PG19_COLUMNS = ('book_id','short_book_title','publication_date','url')
 def _pg19_table(path):
     "What `metadata.csv` says about every book: {id: dict}"
     try:
-        with open(path, encoding='utf-8', newline='') as f: rows = [o for o in csv.reader(f) if o]
+        with io.StringIO(text_bytes(path).decode(), newline='') as f:
+            rows = [o for o in csv.reader(f) if o]
     except (UnicodeDecodeError,csv.Error) as e:
         raise ValueError(f'{path} is no table of UTF-8 text: {e}') from None
     columns = rows.pop(0) if rows and 'book_id' in rows[0] else _PG19_COLUMNS

@@ -101,9 +101,9 @@ def check_columns(
 ):
     "Refuse a table in which a column is missing or stands twice"
     columns = list(frame.columns)
-    missing = [str(o) for o in wanted if o not in columns]
+    missing = [o for o in wanted if o not in columns]
     if missing:
-        raise ValueError(f'{name} has no column {", ".join(missing)}; its columns are: '
+        raise ValueError(f'{name} has no column {", ".join(map(repr, missing))}; its columns are: '
                          f'{", ".join(map(repr, columns))}{_way(frame, missing[0])}')
     for column in wanted:
         if columns.count(column)>1:
@@ -169,7 +169,7 @@ def far_values(
     return kinds[np.where(code, out>=2*edge, out>edge)] if edge>0 else kinds[:0]
 
 def _edge(out):
-    "The largest of sorted distances, but for a few that are a thousand times as large as the others"
+    "The largest of sorted distances, but for few that are a thousand times as large as all others"
     few = max(0, min(3+len(out)//100, len(out)-10)) # at least ten others have to agree
     tail = out[len(out)-few-1:]
     jumps = np.flatnonzero((tail[:-1]>0) & (tail[1:]>=1000*tail[:-1]))

@@ -19,7 +19,7 @@ from fastai.data.external import fastai_path
 from fastprogress.fastprogress import progress_bar
 
 from ..core import check_choice
-from .text import CORPORA,check_corpus,find_file,read_bytes
+from .text import CORPORA,check_corpus,find_file,read_bytes,text_bytes
 
 # %% ../../nbs/40_data/03_wiki.ipynb #5f76776f
 def download_text(
@@ -149,7 +149,7 @@ def encode_text8(
 )->Tensor: # ByteTensor (n,) of 0..26
     """Turn text into the numbers of text8's 27 symbols, or raise `ValueError` at the first other
     character"""
-    text = _as_bytes(text)
+    text = text_bytes(_as_bytes(text))
     ids = np.frombuffer(bytearray(text.translate(_ENCODE)), dtype=np.uint8)
     if len(ids) and ids.max()==255:
         at = int(ids.argmax())

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ..core import in_place_of
 from ..data.outlook import draw_forecast,forecast_rows,read_table
-from ..data.series import SERIES,find_series,read_frame
+from ..data.series import SERIES,find_series
+from ..data.tables import read_frame
 from ..data.text import find_file
 from .experiment import Experiment
 from .keep import load_named,same_file
