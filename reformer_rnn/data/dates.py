@@ -102,6 +102,7 @@ def next_dates(
     last = step_clock(dates, step)[-1]
     return _zoned(pd.date_range(last, periods=n+1, freq=step)[1:], dates.tz)
 
+# %% ../../nbs/40_data/14_dates.ipynb #a5ef53a7
 MOST_ROWS = 100_000_000 # In longer tables nothing is missing
 
 def _endless(dates, step):
@@ -146,6 +147,7 @@ def _uneven(dates, step):
         way = 'They are weekends, which `fill_rows` would make up; `resample` to weeks needs none'
     return f'{what}. Missing rows: {len(lacking)} ({named}). {way}'
 
+# %% ../../nbs/40_data/14_dates.ipynb #11cd1065
 def step_words(
     step, # From `usual_step`
 )->str:
@@ -173,8 +175,9 @@ def series_step(
         raise ValueError(f'{name} has {len(dates)} rows: '
                          'expected at least 2, to know the time between rows')
     step = usual_step(dates)
+    earlier = 'is earlier: sort the rows, or put right the date that is wrong'
     again = 'has the same date: keep one of them, or one series if several lie below each other'
-    for wrong,what in ((dates[1:]<dates[:-1],lambda: 'is earlier: sort the rows'),
+    for wrong,what in ((dates[1:]<dates[:-1],lambda: earlier),
                        (dates[1:]==dates[:-1],lambda: again),
                        (~follows(dates, step),lambda: _uneven(dates, step))):
         if wrong.any():

@@ -220,6 +220,8 @@ def _of_tables(model):
                      'or the experiment `forecast` has trained')
 
 
+
+# %% ../../nbs/40_data/13_outlook.ipynb #cdccb685
 def _inputs_by_row(xs, outlook):
     "Standardised values of all columns, those known in advance last, (seq_len+horizon, c+k)"
     x,x_time,_,y_time = (tensor[0] for tensor in xs)
@@ -288,6 +290,17 @@ def _leads_to(dates, later, step):
     if step is None: return even_rows(dates)
     return next_dates(dates, named_step(step), 1)[0]==later[0]
 
+def _all_dates(frame, found, truth):
+    "The dates of a table, of its forecast, and of what really came, if known"
+    dates = found.columns[0]
+    date_format = found.attrs.get('date_format')
+    later = read_dates(found[dates], date_format, 'found')
+    def before(dates): return _leads_to(dates, later, found.attrs.get('step'))
+    when = read_dates(frame[dates], date_format, 'the table', before)
+    if truth is None: return when,later,None
+    def meets(dates): return dates.isin(later).any()
+    return when,later,read_dates(truth[dates], date_format, 'truth', meets)
+
 # %% ../../nbs/40_data/13_outlook.ipynb #9420a982
 def draw_forecast(
     frame:pd.DataFrame, # The table
@@ -297,17 +310,10 @@ def draw_forecast(
     rows:int=None, # Past rows to draw; None for three times as many as were forecast
 )->plt.Figure:
     "Draw past rows, forecast and band; raise `ValueError` for dates that cannot be read"
-    dates = found.columns[0]
-    date_format = found.attrs.get('date_format')
-    later = read_dates(found[dates], date_format, 'found')
-    def before(dates): return _leads_to(dates, later, found.attrs.get('step'))
-    when = read_dates(frame[dates], date_format, 'the table', before)
+    when,later,came = _all_dates(frame, found, truth)
     columns = _drawn(found, columns)
-    names = {o: str(o) for o in frame.columns if o!=dates}
-    frame,truth = (o if o is None else o.rename(columns=names) for o in (frame,truth))
+    frame,truth = (o if o is None else o.rename(columns=str) for o in (frame,truth))
     rows = rows or 3*len(found)
-    if truth is not None:
-        came = read_dates(truth[dates], date_format, 'truth', lambda o: o.isin(later).any())
     fig,axes = plt.subplots(len(columns), 1, figsize=(7,2.1*len(columns)), sharex=True,
                             squeeze=False, layout='constrained', dpi=80)
     for ax,column in zip(axes[:,0], columns):

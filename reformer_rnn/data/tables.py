@@ -24,12 +24,14 @@ def _read_csv(path, **options):
         warnings.simplefilter('error', pd.errors.ParserWarning)
         try: return pd.read_csv(path, **options)
         except pd.errors.EmptyDataError: return pd.DataFrame()
-        except pd.errors.ParserWarning: why = 'a row has more fields than the header has names'
+        except pd.errors.ParserWarning:
+            why = 'a row has more fields than the header, its first line, has names'
         except (ValueError,OSError,OverflowError,MemoryError) as e:
             why = first_line(e).removeprefix('Error tokenizing data. C error: ')
             if not isinstance(e, pd.errors.ParserError): path = f'{path} (expected UTF-8)'
     raise ValueError(f'{path} is no table: {why}')
 
+# %% ../../nbs/40_data/15_tables.ipynb #cf4d779e
 def _fields(path, separator, row):
     "The fields of one row as text, (k,), none if there is no such row"
     rows = _read_csv(path, sep=separator, header=None, skiprows=row, nrows=1, dtype=str,

@@ -113,9 +113,9 @@ def window_forecasts(
     found,truth = torch.cat(found),torch.cat(truth)
     wrong = ~found.isfinite().flatten(1).all(1)
     if wrong.any():
-        raise ValueError(f'the forecast of window {int(wrong.nonzero()[0])*every} of {len(windows)} '
-                         'is not finite: look for values far out in the table, or train again '
-                         'with a lower learning rate')
+        i = int(wrong.nonzero()[0])*every
+        raise ValueError(f'the forecast of window {i} of {len(windows)} is not finite: look for '
+                         'values far out in the table, or train again with a lower learning rate')
     return found,truth
 
 # %% ../../nbs/50_training/13_forecast.ipynb #90d41b87
