@@ -8,9 +8,10 @@ __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice'
            'has_values', 'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
            'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices',
            'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
-           'state_nbytes', 'state_type', 'Movable', 'count_parameters', 'evaluating', 'check_writable', 'in_place_of',
-           'write_json', 'read_json', 'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder',
-           'settle_folder', 'undisturbed', 'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
+           'state_nbytes', 'state_type', 'Movable', 'count_parameters', 'held_in_evaluation', 'evaluating',
+           'parts_with', 'check_writable', 'in_place_of', 'write_json', 'read_json', 'stored_path', 'import_modules',
+           'file_checksum', 'to_disk', 'remove_folder', 'settle_folder', 'undisturbed', 'whole_folder', 'check_folder',
+           'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,re,secrets,shutil,tempfile,threading,time
@@ -317,8 +318,10 @@ def map_state(
 # %% ../nbs/00_core.ipynb #1b649d44
 def detach_state(state):
     "Detach every tensor of `state` that is in an autograd graph; others stay what they are"
-    inside = in_transform() # where `requires_grad` does not tell whether there are tangents
-    def cut(t): return t.detach() if inside or t.requires_grad or t.is_inference() else t
+    # where `requires_grad` does not tell whether there are tangents, and where no graph holds the
+    # question about inference
+    always = in_transform() or torch.compiler.is_compiling()
+    def cut(t): return t.detach() if always or t.requires_grad or t.is_inference() else t
     return map_state(cut, state)
 
 # %% ../nbs/00_core.ipynb #d44dbe75
@@ -432,18 +435,48 @@ def count_parameters(
     return sum(p.numel() for p in module.parameters())
 
 # %% ../nbs/00_core.ipynb #abef3237
+_held = {} # id of a module that was in training mode -> how many blocks hold it in evaluation mode
+_modes = threading.RLock() # for `_held`; a block may end while another one begins, in one thread
+
+@contextmanager
+def held_in_evaluation(
+    modules:list, # Modules, without those inside them
+):
+    """Evaluation mode inside a `with` block, in all threads; modules go back to training with the
+    last of the blocks that hold them"""
+    with _modes:
+        held = [o for o in modules if o.training or id(o) in _held]
+        for o in held:
+            _held[id(o)] = _held.get(id(o), 0)+1
+            o.training = False
+    try: yield
+    finally:
+        with _modes:
+            for o in held:
+                _held[id(o)] -= 1
+                if not _held[id(o)]:
+                    del _held[id(o)]
+                    o.training = True
+
 @contextmanager
 def evaluating(
     model:nn.Module, # Any module
 ):
     """Evaluation mode, without gradients, inside a `with` block; afterwards every submodule is in
-    the mode it was in"""
-    modes = [(o,o.training) for o in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad(): yield
-    finally:
-        for o,training in modes: o.training = training
+    the mode it was in. Several threads may use one model like this"""
+    with held_in_evaluation(list(model.modules())), torch.no_grad(): yield
+
+# %% ../nbs/00_core.ipynb #59a33c9b
+def parts_with(
+    model:nn.Module, # Any module, perhaps wrapped
+    name:str, # An attribute
+)->list: # Modules, none inside another one; empty if none has it
+    "The outermost modules, the model itself or inside it, that have an attribute of their own"
+    inside = vars(model)
+    places = (inside,*(inside.get(o, ()) for o in ('_parameters','_buffers','_modules')))
+    if hasattr(type(model), name) or any(name in o for o in places): return [model]
+    found = [o for child in model.children() for o in parts_with(child, name)]
+    return list(dict.fromkeys(found))
 
 # %% ../nbs/00_core.ipynb #8efcf549
 def _remove_left_over(folder):

@@ -471,8 +471,8 @@ def add_and_read(
     fq:Tensor, # Mapped query, (b, h, 1, c)
 )->Tensor: # (b, h, 1, dv)
     "Add `columns*v` to `S` and return `fq @ S`; in parts where `S` does not fit into a cache"
-    if not S.is_cpu or S.nbytes<=4*NEAR: return fq @ S.addcmul_(columns, v)
-    rows = max(1, NEAR//S[:1].nbytes)
+    if not S.is_cpu or S.numel()*S.element_size()<=4*NEAR: return fq @ S.addcmul_(columns, v)
+    rows = max(1, NEAR//(S[:1].numel()*S.element_size()))
     parts = zip(*(o.split(rows) for o in (S,columns,v,fq)))
     return torch.cat([fq @ S.addcmul_(columns, v) for S,columns,v,fq in parts])
 

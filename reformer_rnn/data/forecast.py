@@ -10,6 +10,7 @@ __all__ = ['season_names', 'ForecastErrors', 'baseline_styles', 'Windows', 'fore
 
 # %% ../../nbs/40_data/06_forecast.ipynb #1ba5f620
 from collections import namedtuple
+from contextlib import nullcontext
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -20,7 +21,7 @@ from fastcore.basics import chunked,patch
 from matplotlib.dates import AutoDateLocator,ConciseDateFormatter
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int
+from ..core import check_choice,check_int,evaluating
 from .dates import in_days,step_clock,usual_step
 from .loaders import Loaders,Shown,ShownBatch
 from .series import (
@@ -209,12 +210,10 @@ def evaluate_forecast(
     bs:int=256, # Windows at a time; the result does not depend on it
 )->ForecastErrors: # `mse` and `mae` of standardised values, over all windows, steps and columns
     "Measure forecasts, or raise `ValueError` if they have the wrong shape or are not finite"
-    modules = list(predict.modules()) if isinstance(predict, nn.Module) else []
-    modes = [m.training for m in modules]
-    device = next((p.device for m in modules[:1] for p in m.parameters()), 'cpu')
-    if modules: predict.eval()
+    ours = isinstance(predict, nn.Module)
+    device = next((p.device for p in predict.parameters()), 'cpu') if ours else 'cpu'
     sums = torch.zeros(2, dtype=torch.float64)
-    try:
+    with evaluating(predict) if ours else nullcontext():
         for i in range(0, len(windows), check_int('bs', bs)):
             *xs,y = (x.to(device) for x in windows.batch(slice(i, i+bs)))
             forecast = predict(*xs)
@@ -225,8 +224,6 @@ def evaluate_forecast(
             if not error.isfinite().all():
                 raise ValueError(f'windows {i} to {i+len(y)-1}: the forecast is not finite')
             sums += torch.stack([error.square().sum(), error.abs().sum()]).cpu()
-    finally:
-        for module,mode in zip(modules, modes): module.training = mode
     return ForecastErrors(*(sums/(len(windows)*y[0].numel())).tolist())
 
 # %% ../../nbs/40_data/06_forecast.ipynb #29081db1

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from fastcore.basics import patch
 
-from ..core import check_choice,read_json,write_json
+from ..core import check_choice,parts_with,read_json,write_json
 from ..pretrained import Companion,companions
 from .documents import BPEVocab,ByteVocab,Document,as_document
 from .text import ByteDL
@@ -221,7 +221,10 @@ def adopt_vocab(
 ):
     "Give a model the vocabulary of its data, or raise `ValueError` if it has another one"
     theirs = vocab_of(dls)
-    if theirs is None or not hasattr(model, 'vocab'): return
+    for part in parts_with(model, 'vocab') if theirs is not None else (): _adopt(part, theirs)
+
+def _adopt(model, theirs):
+    "`adopt_vocab` for a model without its wrappers"
     ours = model.vocab
     if ours is None:
         check_own_tokens(model, theirs)

@@ -23,7 +23,7 @@ from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import (
-    check_choice,check_writable,evaluating,first_line,seed_everything,state_nbytes)
+    check_choice,check_writable,evaluating,first_line,parts_with,seed_everything,state_nbytes)
 from ..data.exam_tasks import ExamDL,exam_dls,exam_tasks
 from ..data.loaders import IGNORE
 from .candidates import all_candidates,exam_model,find_candidate,own_source
@@ -131,7 +131,7 @@ class ShowAnswers(Callback):
     checkpointed = ()
     def before_batch(self):
         "Hand the answers over"
-        self.model.answers = self.yb[0]
+        for o in parts_with(self.model, 'answers'): o.answers = self.yb[0]
 
 # %% ../../nbs/80_exam/02_run.ipynb #49eed6e7
 def exam_dl(
@@ -162,7 +162,7 @@ def exam_learner(
     "Make a `Learner` that validates on held-out sequences of the largest size in training"
     dls = exam_loaders(cfg, seed)
     cbs = [StopSolved(cfg.seconds, dls.train.ramp)]
-    if hasattr(model, 'answers'): cbs.append(ShowAnswers())
+    if parts_with(model, 'answers'): cbs.append(ShowAnswers())
     adam = partial(Adam, sqr_mom=.99, eps=1e-8, wd=.01)
     return lm_learner(dls, model, metrics=MaskedAccuracy(), cbs=cbs, opt_func=adam)
 
@@ -179,7 +179,7 @@ def answers(
     carries:bool, # Can the model carry a state?
 )->Tensor: # (b, n)
     "The answers of a model"
-    if hasattr(model, 'answers'): model.answers = y
+    for o in parts_with(model, 'answers'): o.answers = y
     if x.shape[1]<=LONG or not carries: return model(x).argmax(-1)
     found = []
     state = None

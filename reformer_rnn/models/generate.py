@@ -19,7 +19,8 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import check_int,check_mask_type,first_line,trusting
+from ..core import (
+    check_int,check_mask_type,first_line,held_in_evaluation,trusting)
 from ..data.vocab import continue_text
 from .carry import Carrying
 from .tape import Replay,Steps,same_form
@@ -242,12 +243,7 @@ class Decoder:
     @contextmanager
     def quiet(self):
         "Evaluation mode, inference mode and no checks of numbers inside a `with` block"
-        training = [o for o in self.modules if o.training]
-        for o in training: o.training = False
-        try:
-            with torch.inference_mode(), trusting(): yield
-        finally:
-            for o in training: o.training = True
+        with held_in_evaluation(self.modules), torch.inference_mode(), trusting(): yield
 
 # %% ../../nbs/30_models/03_generate.ipynb #84560922
 @patch

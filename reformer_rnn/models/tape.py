@@ -4,17 +4,18 @@
 
 # %% auto #0
 __all__ = ['Call', 'CallRecorder', 'NotRepeatable', 'Joined', 'Program', 'Appended', 'InPlace', 'state_leaves', 'with_leaves',
-           'without_numbers', 'form_of', 'same_form', 'Replay', 'marks_of', 'has_hooks', 'Steps']
+           'without_numbers', 'form_of', 'same_form', 'Replay', 'Same', 'marks_of', 'has_hooks', 'Steps']
 
 # %% ../../nbs/30_models/02_tape.ipynb #cc101ee5
 import math
 from contextlib import nullcontext
 from operator import attrgetter
+from types import FunctionType,MethodType,ModuleType
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor,nn
 from fastcore.basics import patch
 from torch.overrides import TorchFunctionMode
 
@@ -442,15 +443,36 @@ def slowly(self:Replay, ids):
     return logits
 
 # %% ../../nbs/30_models/02_tape.ipynb #01dce97d
+class Same:
+    "Equals only the same object, and keeps it, so that no other one gets its address"
+    def __init__(self, o): self.o = o
+    def __eq__(self, other): return isinstance(other, Same) and self.o is other.o
+
+_kept_apart = vars(nn.Module()).keys()-{'training'} # tensors, modules and hooks
+_whole = Tensor,nn.Module,type,FunctionType,MethodType,ModuleType # are not looked into
+
+def _mark(value, deep, seen):
+    "A setting, and what is in it, as far as it may change in place"
+    if value is None or isinstance(value, (int,float,str)): return value
+    if isinstance(value, _whole) or id(value) in seen: return Same(value)
+    seen.add(id(value))
+    whose,inside = type(value),value
+    if isinstance(value, dict): inside = [*value,*value.values()]
+    elif not isinstance(value, (tuple,list,set)):
+        whose,inside = Same(value),vars(value).values() if deep and hasattr(value, '__dict__') else ()
+        deep -= 1
+    # long ones are tables, such as the words of a vocabulary
+    if len(inside)>1000: return Same(value),len(inside)
+    return whose,[_mark(o, deep, seen) for o in inside]
+
 def marks_of(model)->list:
-    "What decides about a step besides tensors: all modules and their settings"
-    def mark(value):
-        if isinstance(value, (int,float,str)): return value
-        if isinstance(value, (tuple,list,set)): return [type(value),*map(mark, value)]
-        if isinstance(value, dict): return [*map(mark, value.items())]
-        return id(value)
-    def settings(o): return {k: mark(v) for k,v in vars(o).items() if k[0]!='_'}
-    return [(id(o),type(o),settings(o)) for o in model.modules()]
+    """What decides about a step besides tensors: all modules and their settings, private ones as
+    well; of objects among them also the settings inside, two levels deep"""
+    seen = set()
+    def settings(o):
+        own = vars(o).copy() # another thread may set one meanwhile
+        return {k: _mark(v, 2, seen) for k,v in own.items() if k not in _kept_apart}
+    return [(Same(o),type(o),settings(o)) for o in model.modules()]
 
 def has_hooks(model)->bool:
     "Does other code run when a module is called?"

@@ -17,7 +17,7 @@ from fastai.learner import Learner
 from fastcore.basics import patch
 from torch import nn
 
-from ..core import check_int,evaluating
+from ..core import check_int,evaluating,parts_with
 from ..data.forecast import (
     Windows,baselines,evaluate_forecast,forecast_dls,forecast_windows)
 from ..data.outlook import check_frame,forecast_rows,windows_outlook
@@ -239,8 +239,10 @@ def forecast_learner(
     "Make a learner that can `forecast`, or raise `ValueError` for a table that cannot be used"
     parts,about = frame_windows(df, horizon, columns, known, dates, level=level, **options)
     forecaster = _forecaster(model, parts.train, seeds)
-    forecaster.scaler = parts.train.scaler
-    forecaster.outlook = about
+    inside = parts_with(forecaster, 'outlook') # of a wrapper, whose model is what can be saved
+    for o in (forecaster,*inside) if len(inside)==1 else (forecaster,):
+        o.scaler = parts.train.scaler
+        o.outlook = about
     dls = forecast_dls(parts, bs, device=device)
     cbs = [StopOnNonFinite(),KeepBest(0),Band()]
     return Learner(dls, forecaster, loss_func=each_mse, lr=lr, cbs=cbs)

@@ -18,12 +18,12 @@ from fastai.text.data import LMDataLoader
 from fastai.callback import schedule,progress # fit_one_cycle, lr_find; progress bars
 from fastcore.basics import patch
 
-from ..core import check_int,evaluating,select_state
+from ..core import check_int,evaluating,parts_with,select_state
 from ..data.copy import IGNORE
 from ..data.vocab import adopt_vocab
 from ..models.lm import LM
 from .callbacks import (
-    CarryState,ResetRows,StopOnNonFinite,Throughput,check_restart)
+    CarryState,ResetRows,StopOnNonFinite,Throughput,carrying_parts,restarting_part)
 from .metrics import BitsPerToken,MaskedAccuracy,masked_nll
 
 # %% ../../nbs/50_training/04_learner.ipynb #97b51a93
@@ -35,10 +35,11 @@ class SequenceLearner(Learner):
         **options, # Options of `generate`: `temperature`, `top_k`, `generator`, ...
     ): # The text with its continuation; for tokens, only the new ones
         "Continue a text, or raise `ValueError`"
-        if not hasattr(self.model, 'generate'):
+        writers = parts_with(self.model, 'generate')
+        if not writers:
             raise ValueError(f'a {type(self.model).__name__} does not write texts: for its '
                              'outputs on data use learn.get_preds()')
-        new = self.model.generate(text, n, **options)
+        new = writers[0].generate(text, n, **options)
         return text+new if isinstance(text, str) else new
 
 # %% ../../nbs/50_training/04_learner.ipynb #44f21268
@@ -112,9 +113,7 @@ def add_cb(self:SequenceLearner,
 # %% ../../nbs/50_training/04_learner.ipynb #973b2cf8
 def _check_carry(dls, model):
     "Refuse to carry a state that a model does not have, or on to rows that begin anew"
-    if not hasattr(model, 'carry_state'):
-        raise ValueError(f'carry=True: a model of type {type(model).__name__} has no '
-                         '`carry_state` and cannot carry a state')
+    carrying_parts(model)
     if not getattr(dls.train, 'contiguous', True): # loaders of others do not say it
         raise ValueError(f'carry=True: the rows of a {type(dls.train).__name__} do not go on in '
                          'the next batch, and the state would be that of other sequences; leave '
@@ -129,8 +128,9 @@ def _check_flags(dls, model, carry, cbs):
                          'begins, and the state would go on from one document into the next; '
                          'make the loader with resets=True and give cbs=ResetRows(), unless the '
                          'model takes the flags itself')
-    if taken: check_restart(model)
-    if any(flagged) and isinstance(model, LM) and not taken:
+    if taken: restarting_part(model)
+    reads_mask = any(isinstance(o, LM) for o in model.modules())
+    if any(flagged) and reads_mask and not taken:
         raise ValueError('the loader gives flags that say where a document begins, and a '
                          f'{type(model).__name__} would take them for a mask: give '
                          'cbs=ResetRows() with a model that can restart single rows, such as a '
@@ -161,7 +161,7 @@ def lm_learner(
     **kwargs, # Passed on to `Learner`: `wd`, `path`, `opt_func`, `loss_func`, ...
 )->Learner:
     "Make a `Learner` for a language model, or raise `ValueError` if model and data do not fit"
-    ours = getattr(model, 'vocab_sz', None)
+    ours = min((o.vocab_sz for o in parts_with(model, 'vocab_sz')), default=None)
     theirs = getattr(dls, 'vocab_sz', None)
     if None not in (ours,theirs) and ours<theirs:
         raise ValueError(f'the model has vocab_sz={ours}, but the data has {theirs} '
