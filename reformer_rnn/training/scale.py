@@ -6,17 +6,18 @@
 __all__ = ['BFloat16', 'plain_stack', 'Recompute', 'Compiled', 'AccumulateBatches', 'Scale']
 
 # %% ../../nbs/50_training/06_scale.ipynb #5244b4f8
-import shutil
+import shutil,warnings
 from dataclasses import dataclass
 from functools import partial
 
 import torch
+import torch._dynamo
 from fastai.callback.core import CancelBatchException
 from fastai.callback.training import GradientAccumulation,GradientClip
 from fastcore.basics import patch
 from torch.utils.checkpoint import checkpoint
 
-from ..core import check_choice,check_int
+from ..core import check_choice,check_int,parts_with
 from ..blocks.transformer import Stack
 from .callbacks import PartOfBatch,PartOfEpoch,TemporaryChange
 
@@ -41,7 +42,8 @@ def plain_stack(
     model, # A model
 )->Stack: # Its blocks
     "The blocks that can be recomputed, or `ValueError` for a model without a plain stack"
-    blocks = getattr(model, 'blocks', None)
+    owners = parts_with(model, 'blocks')
+    blocks = owners[0].blocks if len(owners)==1 else None
     if type(blocks) is Stack: return blocks
     raise ValueError(f'Recompute: a {type(model).__name__} with blocks of type '
                      f'{type(blocks).__name__} has no plain stack of blocks: leave it out')
@@ -79,8 +81,26 @@ class Compiled(TemporaryChange):
         if self.backend=='inductor' and on_cpu and not compilers:
             raise ValueError('compile=inductor: on a CPU it needs a C++ compiler, and there is '
                              'none; install one, or leave compile out')
+        self.stack.callback(setattr, self.model, '_compiled_call_impl',
+                            self.model._compiled_call_impl)
         self.model.compile(backend=self.backend)
-        self.stack.callback(setattr, self.model, '_compiled_call_impl', None)
+        self.model._compiled_call_impl = partial(self.call, self.model._compiled_call_impl)
+
+    def call(self,
+        compiled, # What `compile` has made of the model
+        *args, # Passed on to it
+        **kwargs, # Likewise
+    ):
+        "Call the compiled model; where PyTorch compiles no further form of a call, say so and stop"
+        try:
+            with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):
+                return compiled(*args, **kwargs)
+        except torch._dynamo.exc.FailOnRecompileLimitHit:
+            warnings.warn(f'compile={self.backend}: the model was called in more forms than '
+                          f'PyTorch compiles ({torch._dynamo.config.recompile_limit}), and goes '
+                          'on without; take batches of one shape, or leave compile out')
+            self.model._compiled_call_impl = None
+            return self.model(*args, **kwargs)
 
 # %% ../../nbs/50_training/06_scale.ipynb #6d1f0c3a
 class AccumulateBatches(GradientAccumulation):
