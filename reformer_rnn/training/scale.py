@@ -9,6 +9,7 @@ __all__ = ['BFloat16', 'plain_stack', 'Recompute', 'Compiled', 'AccumulateBatche
 import shutil,warnings
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 
 import torch
 import torch._dynamo
@@ -83,7 +84,9 @@ class Compiled(TemporaryChange):
                              'none; install one, or leave compile out')
         self.stack.callback(setattr, self.model, '_compiled_call_impl',
                             self.model._compiled_call_impl)
-        self.model.compile(backend=self.backend)
+        # forms of other models do not count where PyTorch can tell them apart
+        apart = 'isolate_recompiles' in signature(torch.compile).parameters
+        self.model.compile(backend=self.backend, **(dict(isolate_recompiles=True) if apart else {}))
         self.model._compiled_call_impl = partial(self.call, self.model._compiled_call_impl)
 
     def call(self,
