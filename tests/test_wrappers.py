@@ -2,6 +2,7 @@
 import peft
 import pytest
 import torch
+from fastai.callback.core import Callback
 from torch import nn
 
 from reformer_rnn.all import *
@@ -162,3 +163,26 @@ def test_a_decoder_follows_the_choice_of_an_adapter(attention):
             check()
             wrapped.unmerge_adapter()
             check()
+
+
+class Stop(Callback):
+    "Leave in the middle of an epoch"
+    order = 90
+    def after_step(self):
+        if self.train_iter==4: raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize('wrapper', ['peft','own'])
+def test_a_run_goes_on_with_its_state(wrapper, tmp_path):
+    def make(*cbs):
+        seed_everything(0)
+        model = wrappers[wrapper](LM(256, 16, 1, 2, 'linear', positions=None))
+        return lm_learner(text_dls(text(300), text(100, 1), bs=2, seq_len=16, device='cpu'), model,
+                          carry=True, cbs=list(cbs))
+
+    def fit(learn):
+        with learn.no_bar(), learn.no_logging(): learn.fit(2, 1e-2)
+        return [o.detach() for o in learn.model.parameters()]
+    whole = fit(make())
+    with pytest.raises(KeyboardInterrupt): fit(make(Checkpoint(tmp_path, every_steps=3), Stop()))
+    for a,b in zip(whole, fit(make(Checkpoint(tmp_path)))): assert torch.equal(a, b)

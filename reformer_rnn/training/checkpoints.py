@@ -18,6 +18,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.nn import Parameter
 from fastai.callback.core import CancelEpochException
 from fastai.callback.fp16 import MixedPrecision
 from fastai.callback.progress import CSVLogger
@@ -29,7 +30,7 @@ from fastai.torch_core import num_distrib
 from fastcore.basics import patch
 from fastcore.foundation import L
 
-from ..core import check_int,check_writable,state_to
+from ..core import check_int,check_writable,parts_with,state_to
 from ..pretrained import specification
 from .callbacks import TemporaryChange
 from .processes import from_first,gather_all,process_rank,several_processes
@@ -620,6 +621,15 @@ def _values(metric):
         return isinstance(v, (int,float,Tensor))
     return {k: v for k,v in vars(metric).items() if kept(v)}
 
+def _with_state(model):
+    "What keeps a state from batch to batch: the model, or what is inside a wrapper"
+    return [o for o in parts_with(model, 'state') if not isinstance(o.state, Parameter)]
+
+def _carried(model):
+    "The state of a model, or a list of those of several parts"
+    states = [o.state for o in _with_state(model)]
+    return states[0] if len(states)==1 else states
+
 @patch
 def _tree(self:Checkpoint, epoch, iteration):
     """Everything that training remembers; in the first of several processes with what the others
@@ -628,7 +638,8 @@ def _tree(self:Checkpoint, epoch, iteration):
     rec = learn.recorder
     metrics = [_values(metric) for metric in learn.metrics] if rec.train_metrics else []
     own = dict(start=self.start, random=random_states(learn.model),
-               gradients=_gradients(learn.model), state=getattr(learn.model, 'state', None),
+               gradients=_gradients(learn.model),
+               state=_carried(learn.model),
                callbacks=_callback_states(learn), metrics=metrics, logs=_logs(learn),
                scaler=_scaler_state(learn))
     common = dict(facts=self.facts, epoch=epoch, iteration=iteration, train_iter=learn.train_iter,
@@ -664,7 +675,9 @@ def _put_back(self:Checkpoint):
     device = next(model.parameters()).device
     model.load_state_dict(saved['weights'])
     _set_gradients(model, saved['gradients']); _set_optimizer_state(learn.opt, saved['optimizer'])
-    if hasattr(model, 'state'): model.state = state_to(saved['state'], device)
+    parts = _with_state(model)
+    states = [saved['state']] if len(parts)==1 else saved['state'] or []
+    for o,state in zip(parts, states): o.state = state_to(state, device)
     learn.train_iter,learn.pct_train = saved['train_iter'],saved['pct_train']
     vars(rec.smooth_loss).update({k: saved['smooth_loss'][k] for k in ('count','val')})
     for metric,values in zip(learn.metrics, saved['metrics']): vars(metric).update(values)
