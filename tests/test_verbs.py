@@ -1,9 +1,11 @@
 "fastai's verbs work with every loader of the package, or say what to do instead."
 import ast
 
+import fastai.callback.all
 import pytest
+from fastai.callback.core import Callback
 from fastai.data.load import DataLoader
-from verbs import LEARNERS, VERBS, try_verb
+from verbs import BESIDE, FOR_ALL, LEARNERS, VERBS, try_verb
 
 from conftest import ROOT
 from reformer_rnn.core import import_modules
@@ -13,6 +15,30 @@ from reformer_rnn.data.reading import Portions
 @pytest.mark.parametrize('verb', VERBS)
 @pytest.mark.parametrize('name', LEARNERS)
 def test_verb(name, verb): try_verb(name, verb)
+
+@pytest.mark.parametrize('verb', FOR_ALL)
+@pytest.mark.parametrize('name', [*LEARNERS, *BESIDE])
+def test_verb_of_all(name, verb): try_verb(name, verb)
+
+CALLBACKS = {name: o for name, o in vars(fastai.callback.all).items() if isinstance(o, type) and issubclass(o, Callback)
+             and name not in ('Callback', 'ParamScheduler', 'SkipToEpoch', 'ProgressCallback')}  # a base; arguments; a bar
+# What no model here can be trained with, without a progress bar and on a CPU
+REFUSED = {'MixHandler', 'MixUp', 'CutMix', 'RNNCallback', 'GatherPredsCallback', 'ShowGraphCallback', 'ModelToHalf',
+           'NonNativeMixedPrecision'}
+STATELESS = 'classifier', 'forecast'  # what `ModelResetter` cannot reset
+
+@pytest.mark.parametrize('name', ['text carried', 'copy', 'classifier', 'words', 'forecast'])
+def test_callbacks(name, tmp_path, capsys):
+    "Every callback of fastai works with every kind of learner, or says why not before the first step."
+    learn = (LEARNERS | BESIDE)[name]()
+    learn.path = tmp_path
+    assert REFUSED < CALLBACKS.keys()
+    for cb in CALLBACKS:
+        refused = cb in REFUSED or cb == 'ModelResetter' and name in STATELESS
+        with learn.no_bar(), learn.no_logging():
+            if not refused: learn.fit(1, 1e-4, cbs=CALLBACKS[cb]())
+            else:
+                with pytest.raises(ValueError, match=f'{cb} cannot be used here: '): learn.fit(1, cbs=CALLBACKS[cb]())
 
 def subclasses(cls): return {cls}.union(*map(subclasses, cls.__subclasses__()))
 

@@ -1,11 +1,13 @@
 "fastai's verbs on every kind of loader of this package; `python tests/verbs.py` tries them where there is no pytest."
-import tempfile, warnings
+import re, tempfile, warnings
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import torch
 from fastai.callback import fp16, hook, schedule  # they add verbs to a Learner
 from fastai.learner import Learner, load_learner
+from fastai.text.data import TextDataLoaders
 
 from reformer_rnn.all import *
 from reformer_rnn.papers.block_recurrent.states import StatesDL
@@ -66,6 +68,25 @@ def replication():
     cfg = ReplicationConfig(epoch_steps=4, bs=8, n_valid=20, d_ff=32, **small)
     return replication_learner(cfg, replication_model(cfg, 'linear'))
 
+def own_loaders(**kwargs):
+    "fastai's loaders of words."
+    table = pd.DataFrame(dict(text=['read the file and close it', 'send a mail to the list']*8, label=['file', 'mail']*8,
+                              test=[False]*12+[True]*4))
+    return TextDataLoaders.from_df(table, text_col='text', valid_col='test', bs=4, num_workers=0, device='cpu', **kwargs)
+
+def classifier():
+    dls = own_loaders(label_col='label')
+    return Learner(dls, SequenceClassifier(LM(len(dls.vocab[0]), attention='linear', **small), 2, pad=1))
+
+def words():
+    dls = own_loaders(is_lm=True, seq_len=5)
+    return lm_learner(dls, LM(len(dls.vocab), tie_weights=True, **small))
+
+def forecast():
+    found = synthetic_series(120)
+    table = pd.DataFrame(found.values.numpy(), columns=found.columns).assign(date=found.dates)
+    return forecast_learner(table, 4, seq_len=8, seeds=2, bs=64, device='cpu')
+
 LEARNERS = {
     'text': text, 'text carried': partial(text, True), 'letters': letters, 'documents': documents,
     'portions': partial(documents, True), 'GPT-2': gpt2, 'GPT-2 without flags': partial(gpt2, False), 'series': series,
@@ -74,6 +95,15 @@ LEARNERS = {
     'parity': partial(generated, ParityDL, 2), 'permutations': partial(generated, PermutationsDL, 6),
     'reassigned': partial(generated, ReassignedDL, 272), 'exam': exam,
     'pairs': partial(exam, StatesDL, 'pairs'), 'drawn': drawn, 'replication': replication}
+
+# With loaders of fastai, or a method of their own: for what asks nothing of a loader
+BESIDE = {'classifier': classifier, 'words': words, 'forecast': forecast}
+
+# What `freeze` leaves to train, as a pattern of names of parameters
+HEADS = dict.fromkeys([*LEARNERS, *BESIDE], r'out\.') | {
+    'GPT-2': r'rec\.', 'GPT-2 without flags': r'rec\.', 'classifier': r'classes\.',
+    'forecast': r'members\.\d\.model\.out\.'} | dict.fromkeys(
+    ('documents', 'portions', 'words'), r'(out|embed\.tokens)\.')  # whose weights are tied
 
 # Whose learners do not write, and what they say instead
 NO_TEXT = {name: 'learn.get_preds' for name in ('series', 'replication')} | {
@@ -158,20 +188,44 @@ def half(learn, name, to):
 def to_fp16(learn, name): half(learn, name, 'to_fp16')
 def to_bf16(learn, name): half(learn, name, 'to_bf16')
 
+def freeze(learn, name):
+    "The head alone is trained, then everything that was before, with a rate for each group."
+    def trained(): return {name for name, p in learn.model.named_parameters() if p.requires_grad}
+    learn.unfreeze()  # that of a GPT-2 begins frozen
+    every, before = trained(), {name: p.clone() for name, p in learn.model.named_parameters()}
+    learn.freeze()
+    head = trained()
+    assert head == {o for o in every if re.match(HEADS[name], o)} != set()
+    learn.fit(1, 1e-2)
+    moved = {name for name, p in learn.model.named_parameters() if not p.equal(before[name])}
+    assert moved and moved <= head, moved-head
+    learn.fit(1, 1e-2, reset_opt=name != 'GPT-2')
+    learn.unfreeze()
+    assert trained() == every
+    n = len(learn.opt.hypers)
+    assert n > 1
+    if name == 'replication': return  # it has a schedule of its own
+    learn.fit(1, slice(1e-4))
+    assert [group['lr'] for group in learn.opt.hypers] == [1e-5]*(n-1)+[1e-4]
+    learn.fine_tune(1, 1e-3)
+    assert trained() == every and learn.opt.hypers[0]['lr'] < learn.opt.hypers[-1]['lr']
+
 VERBS = {f.__name__: f for f in (show_batch, show_results, get_preds, predict, summary, export, lr_find, save, validate,
                                  to_fp16, to_bf16)}
+# Verbs that ask nothing of a loader
+FOR_ALL = {'freeze': freeze}
 
 def try_verb(name, verb):
     "Build the learner of a loader, and try a verb."
     import matplotlib.pyplot as plt
     torch.manual_seed(0)
-    learn = LEARNERS[name]()
-    with learn.no_bar(), learn.no_logging(): VERBS[verb](learn, name)
+    learn = (LEARNERS | BESIDE)[name]()
+    with learn.no_bar(), learn.no_logging(): (VERBS | FOR_ALL)[verb](learn, name)
     plt.close('all')
 
 if __name__ == '__main__':
-    for name in LEARNERS:
-        for verb in VERBS:
+    for name in [*LEARNERS, *BESIDE]:
+        for verb in FOR_ALL if name in BESIDE else VERBS | FOR_ALL:
             try: try_verb(name, verb)
             except Exception as e: raise RuntimeError(f'{verb} of {name}') from e
-    print(f'{len(VERBS)} verbs on {len(LEARNERS)} loaders')
+    print(f'{len(VERBS | FOR_ALL)} verbs on {len(LEARNERS | BESIDE)} kinds of learners')

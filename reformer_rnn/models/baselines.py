@@ -16,6 +16,7 @@ from ..pretrained import Pretrained
 # %% ../../nbs/30_models/13_baselines.ipynb #389ecce1
 class LinearMap(Pretrained):
     "One linear map over time for all columns"
+    head_parts = 'map',
     def __init__(self,
         seq_len:int, # Rows of input
         horizon:int, # Rows to forecast

@@ -13,7 +13,7 @@ from torch import Tensor,nn
 from ..core import check_int,check_tensor,evaluating,values_known
 from ..pretrained import Pretrained
 from ..blocks.transformer import check_dropout
-from ..data.vocab import model_ids
+from ..data.vocab import as_vocab,check_same_vocab,model_ids
 
 # %% ../../nbs/30_models/16_classifier.ipynb #cc20a901
 def masked_pooling(
@@ -43,6 +43,7 @@ def check_labels(
 # %% ../../nbs/30_models/16_classifier.ipynb #7a9dca88
 class SequenceClassifier(Pretrained):
     "A language model with a pooling and an output layer for classes"
+    head_parts = 'classes', # trained alone after `learn.freeze()`
     def __init__(self,
         backbone:nn.Module, # `LM`, or another model with `read`; trained or not
         n_classes:int, # Number of classes
@@ -72,7 +73,9 @@ class SequenceClassifier(Pretrained):
         return getattr(self.backbone, 'vocab', None)
 
     @vocab.setter
-    def vocab(self, vocab): self.backbone.vocab = vocab
+    def vocab(self, vocab):
+        if None not in (vocab,self.vocab): check_same_vocab(*map(as_vocab, (self.vocab,vocab)))
+        self.backbone.vocab = vocab
 
 # %% ../../nbs/30_models/16_classifier.ipynb #86e408b0
 @patch

@@ -100,6 +100,8 @@ class LayerMaker:
 # %% ../../nbs/30_models/07_encoder_decoder.ipynb #ce0a6dbe
 class EncoderDecoder(Pretrained):
     "Sequence-to-sequence transformer"
+    embedding_parts = 'src_embed','tgt_embed'
+    head_parts = 'out',
     def __init__(self,
         src_vocab_sz:int, # Number of different source tokens
         # Number of different target tokens; None if both share one vocabulary and one embedding

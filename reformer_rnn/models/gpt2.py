@@ -242,6 +242,8 @@ kinds['gpt2'] = Kind(lambda o: type(o).__name__=='GPT2LMHeadModel', gpt2_setting
 # %% ../../nbs/30_models/12_gpt2.ipynb #cf051352
 class RecurrentGPT2(Generating, Pretrained):
     "A pre-trained GPT-2 that carries a memory from window to window"
+    embedding_parts = 'base.transformer.wte','base.transformer.wpe'
+    head_parts = 'rec', # what is new, and has to be learned
     one_length = True # windows have a fixed number of tokens
     branches = False # the base extends its cache in place
     own_tokens = True # the meaning of its tokens is fixed; see `adopt_vocab`

@@ -188,6 +188,8 @@ class InformerLayers:
 # %% ../../nbs/30_models/09_informer.ipynb #e5ed4121
 class Informer(Pretrained):
     "Forecasting transformer (Zhou et al. 2021); with `heads`, the RSA-Informer (Huang et al. 2023)"
+    embedding_parts = 'src_embed','tgt_embed'
+    head_parts = 'out',
     def __init__(self,
         c_in:int, # Variables of the input
         c_out:int, # Variables to forecast

@@ -92,6 +92,8 @@ def check_given(layer, d_model):
 # %% ../../nbs/30_models/05_lm.ipynb #78e03a9e
 class LM(Generating, Pretrained):
     "Language model: embedding, blocks, output"
+    embedding_parts = 'embed', # these and `head_parts` make the groups of `parameter_groups`
+    head_parts = 'out',
     def __init__(self,
         vocab_sz:int, # Number of different tokens
         d_model:int=256, # Width

@@ -25,6 +25,7 @@ from ..attention.relative import LagWeights
 from ..attention.rsa import REM
 from ..blocks.loss import chunked_cross_entropy
 from ..models.lm import attention_as
+from .verbs import ModelAware # every learner has it from now on
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #b5d37da6
 class TemporaryChange(Callback):
@@ -492,8 +493,8 @@ class KeepBest(PerFit):
 # %% ../../nbs/50_training/02_callbacks.ipynb #30849414
 @patch
 def after_validate(self:KeepBest):
-    "Read the watched value"
-    if self.recorder.cancel_valid: return
+    "Read the watched value, unless somebody only asks for predictions"
+    if hasattr(self.learn, 'gather_preds') or self.recorder.cancel_valid: return
     measured = {'valid_loss': self.recorder.loss} | {o.name: o for o in self.metrics}
     self.value = measured[self.metric].value
 
