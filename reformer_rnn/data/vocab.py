@@ -280,9 +280,9 @@ def _adopt(model, theirs):
     "`adopt_vocab` for a model without its wrappers"
     if model.vocab is not None: return check_same_vocab(as_vocab(model.vocab), theirs)
     check_own_tokens(model, theirs)
-    check_vocab(theirs, model.vocab_sz)
-    kept = not isinstance(theirs, WordVocab) or theirs.description['cutter'] is not None
-    if kept: model.vocab = theirs
+    words = isinstance(theirs, WordVocab)
+    if words: check_vocab(theirs, model.vocab_sz)
+    if not words or theirs.description['cutter'] is not None: model.vocab = theirs
 
 # %% ../../nbs/40_data/12_vocab.ipynb #f25ecf5f
 def continue_text(

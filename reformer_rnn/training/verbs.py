@@ -8,7 +8,7 @@ __all__ = ['callback_refusals', 'others', 'declared_parts', 'parameter_groups', 
 # %% ../../nbs/50_training/14_verbs.ipynb #187c4546
 import warnings
 
-from fastai.callback.core import Callback,GatherPredsCallback
+from fastai.callback.core import Callback
 from fastai.callback.fp16 import ModelToHalf,NonNativeMixedPrecision
 from fastai.callback.mixup import MixHandler
 from fastai.callback.progress import ShowGraphCallback
@@ -55,6 +55,10 @@ def _nothing_to_reset(learn, cb):
     carries = hasattr(learn.model, 'reset')
     return '' if carries else f'a {type(learn.model).__name__} carries no state to be reset'
 
+def _no_bar(learn, cb):
+    if hasattr(learn, 'progress') or hasattr(learn, 'gather_preds'): return ''
+    return 'it draws into the progress bar, and there is none: train outside of learn.no_bar()'
+
 callback_refusals = { # Class of callbacks -> function of learner and callback: why not, or ''
     MixHandler: lambda learn, cb: 'it blends the inputs of two rows, and there is nothing between '
         'two tokens, nor can it blend the several inputs of a window: give the model dropout',
@@ -63,9 +67,7 @@ callback_refusals = { # Class of callbacks -> function of learner and callback: 
     RNNRegularizer: lambda learn, cb: 'it needs what an AWD-LSTM returns: give the model dropout, '
         'or the learner wd' if cb.alpha or cb.beta else '',
     ModelResetter: _nothing_to_reset,
-    GatherPredsCallback: lambda learn, cb: 'it is a part of learn.get_preds(), which adds it',
-    ShowGraphCallback: lambda learn, cb: '' if hasattr(learn, 'progress') else 'it draws into the '
-        'progress bar, and there is none: train outside of learn.no_bar()',
+    ShowGraphCallback: _no_bar,
     NonNativeMixedPrecision: _no_gpu, ModelToHalf: _no_gpu}
 
 def check_callbacks(
@@ -113,7 +115,7 @@ class ModelAware(Callback):
         return parameter_groups(model, last)
 
     def before_fit(self):
-        "Refuse tokens and callbacks that mean something else, before the first step"
+        "Refuse other tokens and what cannot work, before training, validation and predictions"
         adopt_vocab(self.model, self.dls)
         check_callbacks(self.learn)
 
