@@ -36,6 +36,7 @@ from .callbacks import TemporaryChange
 from .processes import from_first,gather_all,process_rank,several_processes
 from .snapshots import (
     list_checkpoints,read_checkpoint,remove_left_over,write_checkpoint)
+from .verbs import common_values,regrouped
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #c7ab25d4
 def _generators(model):
@@ -205,6 +206,7 @@ def _set_logs(learn, logs):
         cb.file.flush()
 
 
+
 # %% ../../nbs/50_training/08_checkpoints.ipynb #663e38ec
 def _seen(v):
     "What shows whether a value has changed: itself, its length, or a checksum of its numbers"
@@ -309,6 +311,7 @@ def update_facts(
             'callbacks': _changes(learn),
             'accumulated': [cb.n_acc for cb in learn.cbs if isinstance(cb, GradientAccumulation)],
             'precision': [cb.amp_mode.value for cb in learn.cbs if isinstance(cb, MixedPrecision)],
+            'groups': [len(group) for group in learn.opt.param_lists],
             'hypers': {name: [group[name] for group in learn.opt.hypers] for name in fixed},
             'schedules': {name: [np.asarray(f(i/4)).tolist() for i in range(5)]
                           for name,f in scheds.items()},
@@ -528,8 +531,8 @@ def _check_tree(tree, path):
     return tree
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #b2330c26
-_not_in_older = ('optimizer','hypers','schedules','not trained','loss','accumulated','precision',
-                 'modules','arguments','loss settings','callbacks')
+_not_in_older = ('optimizer','hypers','groups','schedules','not trained','loss','accumulated',
+                 'precision','modules','arguments','loss settings','callbacks')
 
 class OtherRun(ValueError):
     "Raised where stored work belongs to another run"
@@ -539,7 +542,7 @@ def _check_facts(saved, facts, path):
     unsaid = {k: v for k,v in facts.items() if k in _not_in_older}
     # older ones also count the batches where epochs differ in length
     said = {k: v for k,v in saved.items() if k in facts or k!='batches of an epoch'}
-    other = differences(unsaid | said, facts)
+    other = differences(common_values(unsaid | said), common_values(facts))
     if other:
         raise OtherRun(f'{path} belongs to another run: {"; ".join(other)}. Use the '
                          'settings and the data of that run, or another folder')
@@ -674,7 +677,8 @@ def _put_back(self:Checkpoint):
     rec = learn.recorder
     device = next(model.parameters()).device
     model.load_state_dict(saved['weights'])
-    _set_gradients(model, saved['gradients']); _set_optimizer_state(learn.opt, saved['optimizer'])
+    _set_gradients(model, saved['gradients'])
+    _set_optimizer_state(learn.opt, regrouped(saved['optimizer'], learn.opt, model))
     parts = _with_state(model)
     states = [saved['state']] if len(parts)==1 else saved['state'] or []
     for o,state in zip(parts, states): o.state = state_to(state, device)
