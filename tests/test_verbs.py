@@ -24,7 +24,8 @@ CALLBACKS = {name: o for name, o in vars(fastai.callback.all).items() if isinsta
              and name not in ('Callback', 'GatherPredsCallback',  # a base, and a part of `get_preds`
                               'ParamScheduler', 'SkipToEpoch', 'ProgressCallback')}  # with arguments, or a bar
 # What no model here can be trained with, without a progress bar and on a CPU
-REFUSED = {'MixHandler', 'MixUp', 'CutMix', 'RNNCallback', 'ShowGraphCallback', 'ModelToHalf', 'NonNativeMixedPrecision'}
+REFUSED = {'MixHandler', 'MixUp', 'CutMix', 'RNNCallback', 'ShowGraphCallback', 'ModelToHalf',
+           'NonNativeMixedPrecision'}
 STATELESS = 'classifier', 'forecast'  # what `ModelResetter` cannot reset
 
 @pytest.mark.parametrize('name', ['text carried', 'copy', 'classifier', 'words', 'forecast'])

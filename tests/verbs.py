@@ -70,9 +70,10 @@ def replication():
 
 def own_loaders(**kwargs):
     "fastai's loaders of words."
-    table = pd.DataFrame(dict(text=['read the file and close it', 'send a mail to the list']*8, label=['file', 'mail']*8,
-                              test=[False]*12+[True]*4))
-    return TextDataLoaders.from_df(table, text_col='text', valid_col='test', bs=4, num_workers=0, device='cpu', **kwargs)
+    table = pd.DataFrame(dict(text=['read the file and close it', 'send a mail to the list']*8,
+                              label=['file', 'mail']*8, test=[False]*12+[True]*4))
+    return TextDataLoaders.from_df(table, text_col='text', valid_col='test', bs=4, num_workers=0,
+                                   device='cpu', **kwargs)
 
 def classifier():
     dls = own_loaders(label_col='label')

@@ -245,6 +245,7 @@ def same_vocab(a, b)->bool:
     if isinstance(a, WordVocab): return a.description['words']==b.description['words']
     return not isinstance(a, BPEVocab) or a.tokenizer.to_str()==b.tokenizer.to_str()
 
+# %% ../../nbs/40_data/12_vocab.ipynb #eff6fb82
 def check_same_vocab(
     ours, # The vocabulary that a model knows
     theirs, # Another vocabulary

@@ -36,7 +36,9 @@ from .callbacks import TemporaryChange
 from .processes import from_first,gather_all,process_rank,several_processes
 from .snapshots import (
     list_checkpoints,read_checkpoint,remove_left_over,write_checkpoint)
-from .verbs import common_values,regrouped
+
+# %% ../../nbs/50_training/08_checkpoints.ipynb #5f0db289
+from .verbs import regrouped,todays_facts
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #c7ab25d4
 def _generators(model):
@@ -542,7 +544,7 @@ def _check_facts(saved, facts, path):
     unsaid = {k: v for k,v in facts.items() if k in _not_in_older}
     # older ones also count the batches where epochs differ in length
     said = {k: v for k,v in saved.items() if k in facts or k!='batches of an epoch'}
-    other = differences(common_values(unsaid | said), common_values(facts))
+    other = differences(todays_facts(unsaid | said), todays_facts(facts))
     if other:
         raise OtherRun(f'{path} belongs to another run: {"; ".join(other)}. Use the '
                          'settings and the data of that run, or another folder')
