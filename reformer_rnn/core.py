@@ -4,14 +4,14 @@
 
 # %% auto #0
 __all__ = ['REPOSITORY', 'MANIFEST', 'check_int', 'check_tensor', 'check_choice', 'own_words', 'first_line', 'check_qkv',
-           'check_mask_type', 'check_mask', 'check_bias', 'hide_padding', 'trusting', 'trusted', 'using_up', 'used_up',
-           'has_values', 'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
-           'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices',
-           'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
-           'state_nbytes', 'state_type', 'Movable', 'count_parameters', 'held_in_evaluation', 'evaluating',
-           'parts_with', 'check_writable', 'in_place_of', 'write_json', 'read_json', 'stored_path', 'import_modules',
-           'file_checksum', 'to_disk', 'remove_folder', 'settle_folder', 'undisturbed', 'whole_folder', 'check_folder',
-           'saved_nbytes', 'memory_mark']
+           'check_mask_type', 'check_mask', 'check_bias', 'hide_padding', 'trusting', 'trusted', 'validating',
+           'using_up', 'used_up', 'has_values', 'values_known', 'in_transform', 'open_size', 'count_pieces',
+           'ordinary_only', 'knows_autocast', 'without_autocast', 'autocast_dtype', 'seed_everything',
+           'discrete_choice', 'record_choices', 'repeat_choices', 'map_state', 'detach_state', 'select_state',
+           'state_to', 'own_state', 'cast_state', 'state_nbytes', 'state_type', 'Movable', 'count_parameters',
+           'held_in_evaluation', 'evaluating', 'parts_with', 'check_writable', 'in_place_of', 'write_json', 'read_json',
+           'stored_path', 'import_modules', 'file_checksum', 'to_disk', 'remove_folder', 'settle_folder', 'undisturbed',
+           'whole_folder', 'check_folder', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import hashlib,json,os,random,re,secrets,shutil,tempfile,threading,time
@@ -180,6 +180,10 @@ def trusted()->bool:
     "Is this call inside a `trusting` block?"
     return getattr(_trust, 'numbers', False)
 
+def validating():
+    "Check numbers inside a `with` block on every device, although a GPU must be waited for"
+    return _said('everywhere')
+
 def using_up():
     "Let layers overwrite the states that they are given inside a `with` block"
     return _said('states')
@@ -199,11 +203,12 @@ def values_known(
     *tensors, # Tensors whose values are to be checked
 )->bool:
     """Can the numbers be checked? Not while compiling or exporting, in `vmap`, on the meta device,
-    of fake tensors, or in a `trusting` block"""
+    of fake tensors, or in a `trusting` block; on a GPU only in a `validating` block"""
     if torch.compiler.is_compiling() or trusted(): return False
     transforms = get_interpreter_stack()
     if transforms and any(o.key()==TransformType.Vmap for o in transforms): return False
-    return all(map(has_values, tensors))
+    everywhere = getattr(_trust, 'everywhere', False)
+    return all(has_values(o) and (o.is_cpu or everywhere) for o in tensors)
 
 # %% ../nbs/00_core.ipynb #2f3fdd78
 # new in PyTorch 2.7
