@@ -1,11 +1,14 @@
 "Models and functions against those of other packages: `pip install peft flash-linear-attention`."
-import copy
+import copy, sys
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import module_from_spec, spec_from_file_location
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from reformer_rnn.attention.backend import attention_kernels
 from reformer_rnn.attention.decay import decay_attention
 from reformer_rnn.attention.delta import delta_attention
 from reformer_rnn.attention.linear import elu1, linear_attention
@@ -83,3 +86,34 @@ def test_linear_attention_is_that_of_flash_linear_attention(both, least):
     for a, b in zip(*grads):
         assert (a is None) == (b is None)
         if a is not None: assert (a-b).norm() <= 1e-4*b.norm()
+
+def in_our_layout(rule, q, *xs, initial_state, scale, **rest):
+    "A formula of the package for tensors (b, h, n, ...), which scales queries itself, in the layout of its kernels"
+    out, S = rule(*turned(q*scale*q.shape[-1]**.5, *xs), initial_state=initial_state)
+    return out.transpose(1, 2), S
+
+def scaled(rule, q, *xs, scale, **rest): return rule(q*scale*q.shape[-1]**.5, *xs, **rest)
+
+def test_the_kernels_of_flash_linear_attention_by_its_own_formulas(monkeypatch):
+    "Layout, scale, decays and states of the translation, with the readable formulas in the place of the kernels."
+    formulas = {'linear_attn': ('chunk_linear_attn', readable('linear_attn').naive_recurrent_linear_attn),
+                'simple_gla': ('chunk_simple_gla', readable('simple_gla').naive_recurrent_simple_gla),
+                'gla': ('chunk_gla', partial(scaled, readable('gla').naive_recurrent_gla)),
+                'gated_delta_rule': ('chunk_gated_delta_rule', lambda q, k, v, g, beta, **rest: readable(
+                    'gated_delta_rule').naive_recurrent_gated_delta_rule(q, k, v, beta, g, **rest)),
+                'delta_rule': ('chunk_delta_rule', lambda q, k, v, beta, **rest: in_our_layout(
+                    readable('delta_rule').delta_rule_recurrence, q, k, v, beta, **rest))}
+    for name, (function, formula) in formulas.items():
+        monkeypatch.setitem(sys.modules, f'fla.ops.{name}', SimpleNamespace(**{function: formula}))
+    torch.manual_seed(0)
+    b, h, n, d, dv = 2, 3, 70, 8, 5
+    q, v, S = torch.randn(b, h, n, d), torch.randn(b, h, n, dv), torch.randn(b, h, d, dv)
+    k = torch.nn.functional.normalize(torch.randn(b, h, n, d), dim=-1)
+    beta, g = 2*torch.rand(b, h, n, 1), torch.rand(b, h, n, d).log()
+    calls = [('linear', (elu1(q), elu1(k), v)), ('decay', (q, k, v, g[..., :1])), ('decay', (q, k, v, g)),
+             ('delta', (q, k, v, beta, None)), ('delta', (q, k, v, beta, g[..., :1]))]
+    for rule, xs in calls:
+        kernels = attention_kernels(rule)
+        for state in (None, torch.cat([S, S[..., :1]], -1).abs() if rule == 'linear' else S):
+            ours, theirs = (kernels[name].run(*xs, state) for name in ('plain', 'fla'))
+            for x, y in zip(ours, theirs, strict=True): torch.testing.assert_close(x, y, atol=1e-4, rtol=1e-4)
