@@ -25,9 +25,9 @@ from fastcore.basics import patch
 from torch import nn
 
 import reformer_rnn
-from .core import (
-    MANIFEST,REPOSITORY,Movable,check_folder,count_parameters,first_line,in_place_of,read_json,
-    undisturbed,whole_folder,write_json)
+from .core import Movable,count_parameters,first_line
+from .files import (
+    MANIFEST,REPOSITORY,existing_path,read_json,read_together,write_json,write_together)
 
 # %% ../nbs/04_pretrained.ipynb #4eded40d
 # (module, name) -> class, for all classes of models that can be saved
@@ -338,26 +338,25 @@ def stored_tensors(
 # %% ../nbs/04_pretrained.ipynb #3f100073
 @patch
 def save_pretrained(self:Pretrained,
-    folder, # Created, or replaced as a whole; other files in it stay
+    folder, # Created if missing; an older model in it is replaced, and other files stay
     # Type of the stored numbers, such as `torch.float16`; None for that of the model. A type that
     # would round any of them is refused
     dtype:torch.dtype=None,
     about:str='', # Markdown for the card: what the model was trained on, and what it achieves
 )->Path: # The folder
-    "Save the model in a folder, or raise `ValueError` and write nothing"
+    "Save the model in a folder, or raise `ValueError` and change nothing there"
     from safetensors.torch import save_file
-    folder = Path(folder).expanduser()
     config = dict(format=FORMAT, library='reformer_rnn', version=reformer_rnn.__version__,
                   commit=git_commit()) | describe(self)
     tensors = stored_tensors(self, dtype)
     config['companions'] = [o for o in companion_modules if getattr(self, o, None) is not None]
-    with whole_folder(folder) as new:
+    with write_together(folder) as new:
         for name in config['companions']: companion(name).write(getattr(self, name), new)
         save_file(tensors, str(new/WEIGHTS), metadata=dict(format='pt'))
         write_json(new/CONFIG, config)
         copymode(new/CONFIG, new/WEIGHTS) # others may read the one, so they may read the other
-    write_card(folder, about)
-    return folder
+        (new/CARD).write_text(model_card(config, about), encoding='utf-8')
+    return Path(folder).expanduser()
 
 # %% ../nbs/04_pretrained.ipynb #ad3bb5c6
 def model_card(
@@ -382,9 +381,10 @@ def write_card(
     folder, # Folder that `save_pretrained` has written
     about:str='', # As for `model_card`
 ):
-    "Write or replace the model card; it has no checksum, so it may be edited by hand"
-    card = model_card(read_json(Path(folder)/CONFIG), about)
-    with in_place_of(Path(folder)/CARD) as f: f.write(card.encode())
+    "Write or replace the model card; one that was edited by hand is kept, with a warning"
+    with write_together(folder, keep=True) as new:
+        card = model_card(read_json(new.parent/CONFIG), about)
+        (new/CARD).write_text(card, encoding='utf-8')
 
 # %% ../nbs/04_pretrained.ipynb #23bf7f3e
 def _hub():
@@ -416,10 +416,10 @@ def find_pretrained(
     **options, # For the hub: `revision`, `token`, `cache_dir`, `local_files_only`
 )->Path: # The folder
     "Find the folder of a model, downloading it if needed; else `FileNotFoundError`"
-    path = Path(name).expanduser()
+    path = existing_path(name)
     text = str(name)
-    if text and path.is_dir(): return path
-    if text and path.exists():
+    if path and path.is_dir(): return path
+    if path:
         raise ValueError(f'{path} is a file: '
                          'expected the folder that `save_pretrained` has written')
     shipped = shipped_models()
@@ -439,13 +439,12 @@ _needed = {'format': int, 'version': str, 'class': str, 'module': str, 'argument
            'exchanged': dict, 'shared': dict, 'companions': list}
 
 def read_config(
-    folder:Path, # With a model
+    folder:Path, # With a model, from `read_together`, which has compared the checksums
 )->dict:
-    "Check all files of a folder and read `config.json`, or raise `FileNotFoundError`, `ValueError`"
-    whole = check_folder(folder)
+    "Read and check `config.json`, or raise `FileNotFoundError` or `ValueError`"
     path = folder/CONFIG
     missing = [o for o in (CONFIG,WEIGHTS,MANIFEST) if not (folder/o).is_file()]
-    if missing or not whole:
+    if missing:
         raise FileNotFoundError(f'{folder} has no {", ".join(missing)}: expected a folder that '
                                 '`save_pretrained` has written, with all its files')
     sealed = read_json(folder/MANIFEST, {CONFIG: str, WEIGHTS: str})
@@ -528,13 +527,14 @@ def from_pretrained(cls:Pretrained,
 )->Pretrained: # In evaluation mode
     "Load what `save_pretrained` has written, or raise `FileNotFoundError` or `ValueError`"
     folder = find_pretrained(name, **options)
-    with undisturbed(folder): # all files are of one model
-        config = read_config(folder)
+    def read(place):
+        config = read_config(place)
         found = config['class']
         if cls is not Pretrained and (config['module'],found)!=(cls.__module__,cls.__name__):
             raise ValueError(f'{folder} holds {found}, not {cls.__name__}: use '
                              f'{found}.from_pretrained, or `load_model`, which finds the class')
-        return load_folder(folder, config)
+        return load_folder(place, config)
+    return read_together(folder, read)
 
 def load_model(
     name, # As for `from_pretrained`

@@ -12,7 +12,8 @@ import torch
 import reformer_rnn.all  # registers every layer
 from reformer_rnn.attention.layer import attention_layers
 from reformer_rnn.attention.softmax import softmax_attention
-from reformer_rnn.core import check_int, check_mask, check_qkv, read_json
+from reformer_rnn.core import check_int, check_mask, check_qkv
+from reformer_rnn.files import read_json
 from reformer_rnn.data.documents import read_folder, read_jsonl, read_packages, read_pg19
 from reformer_rnn.data.series import Scaler, read_series
 from reformer_rnn.data.text import read_bytes

@@ -4,7 +4,7 @@ import json, os, shutil, signal, subprocess, sys, time
 import pytest
 from conftest import FORKS, ended
 
-from reformer_rnn.core import file_checksum
+from reformer_rnn.files import file_checksum
 
 TINY = dict(data='', n_bytes=0, test_pages=2, d_model=16, n_layers=1, n_heads=2, window=8, m=2, base_steps=24,
             base_bs=2, checkpoint_steps=7)

@@ -7,7 +7,8 @@ from conftest import run
 from safetensors.torch import load_file, save_file
 
 from reformer_rnn.all import *
-from reformer_rnn.core import import_modules, whole_folder
+from reformer_rnn.core import import_modules
+from reformer_rnn.files import whole_folder
 from reformer_rnn.papers.linear.copy import LinearCopyConfig, linear_copy_model
 from reformer_rnn.papers.charlm import CharLMConfig
 from reformer_rnn.pretrained import kept_classes

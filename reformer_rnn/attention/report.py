@@ -20,7 +20,8 @@ from fastcore.basics import patch
 from torch import Tensor,nn
 from torch.nn.parameter import is_lazy
 
-from ..core import check_choice,read_json,write_json
+from ..core import check_choice
+from ..files import read_json,write_json
 
 # %% ../../nbs/10_attention/91_report_card.ipynb #65c3cf56
 class Failed(Exception):

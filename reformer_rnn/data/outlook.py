@@ -16,7 +16,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ..core import check_choice,check_int,evaluating,read_json,write_json
+from ..core import check_choice,check_int,evaluating
+from ..files import read_json,write_json
 from ..pretrained import Companion,companions
 from .dates import even_rows,follows,next_dates,read_dates,series_step
 from .forecast import Windows,date_axis

@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 from fastcore.basics import patch
 
-from ..core import check_choice,check_int,read_json,write_json
+from ..core import check_choice,check_int
+from ..files import read_json,write_json
 from ..pretrained import Companion,companions
 from reformer_rnn.data.dates import (
     WORKING_DAY,even_rows,expected_dates,read_dates,series_step,step_clock,step_words,

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 from fastcore.basics import patch
 
-from ..core import check_choice,parts_with,read_json,write_json
+from ..core import check_choice,parts_with
+from ..files import read_json,write_json
 from ..pretrained import Companion,companions
 from .documents import BPEVocab,ByteVocab,Document,as_document
 from .text import ByteDL

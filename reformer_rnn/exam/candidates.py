@@ -17,7 +17,8 @@ from fastcore.basics import patch
 import torch
 from torch import Tensor,nn
 
-from ..core import count_parameters,evaluating,file_checksum
+from ..core import count_parameters,evaluating
+from ..files import file_checksum
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
 from ..attention.report import Failed,find_builder,wake
 from ..models.block_recurrent import FeedbackStack,feedback_layer

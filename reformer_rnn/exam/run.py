@@ -23,7 +23,8 @@ from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import (
-    check_choice,check_writable,evaluating,first_line,parts_with,seed_everything,state_nbytes)
+    check_choice,evaluating,first_line,parts_with,seed_everything,state_nbytes)
+from ..files import check_writable
 from ..data.exam_tasks import ExamDL,exam_dls,exam_tasks
 from ..data.loaders import IGNORE
 from .candidates import all_candidates,exam_model,find_candidate,own_source

@@ -20,7 +20,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from fastcore.basics import groupby
 
-from ..core import check_choice,check_writable,write_json
+from ..core import check_choice
+from ..files import check_writable,write_json
 from ..papers.reformer.claims import reformer_claims
 from ..papers.linear.claims import linear_claims
 from ..papers.rsa.claims import rsa_claims

@@ -14,7 +14,8 @@ from contextlib import redirect_stderr,redirect_stdout
 from dataclasses import dataclass,replace
 from pathlib import Path
 
-from ..core import check_int,check_writable
+from ..core import check_int
+from ..files import check_writable
 from ..runs.claim import Results
 from ..runs.experiment import (
     Experiment,find_experiment,same_settings,settings_of,used_fields)

@@ -17,7 +17,8 @@ import torch
 from torch import nn
 from torch.export import Dim
 
-from ..core import check_int,evaluating,in_place_of
+from ..core import check_int,evaluating
+from ..files import in_place_of
 from .carry import without_state
 from .encoder_decoder import EncoderDecoder
 from .baselines import LinearMap

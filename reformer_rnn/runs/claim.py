@@ -19,7 +19,7 @@ from math import inf,isclose,isfinite,log
 from pathlib import Path
 from statistics import fmean
 
-from ..core import REPOSITORY
+from ..files import REPOSITORY
 from .experiment import same_settings
 from .interval import Measured,detectable,p_value,paired
 from .read import Runs

@@ -18,8 +18,9 @@ from shlex import quote
 import torch
 from torch import Tensor
 
-from ..core import check_int,first_line,remove_folder
-from ..pretrained import CARD,Pretrained,load_model,write_card
+from ..core import check_int,first_line
+from ..files import MANIFEST,existing_path,remove_together
+from ..pretrained import Pretrained,load_model,write_card
 from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
@@ -53,8 +54,10 @@ def load_run(
     path, # Record of a run, a JSON file
 )->Run: # `model`, in evaluation mode; `settings`, the dataclass of the experiment; `record`; `path`
     "Load a run with its model, or raise `FileNotFoundError` or `ValueError`"
-    path = Path(path)
-    if not path.is_file(): raise FileNotFoundError(f'there is no record {path}')
+    found = existing_path(path)
+    if found is None or not found.is_file():
+        raise FileNotFoundError(f'there is no record {path}')
+    path = found
     record = read_record(path)
     if record is None: raise ValueError(f'{path} is no record of a run')
     missing = [name for name in ('experiment','attention','seed') if name not in record]
@@ -163,10 +166,9 @@ def keep_model(
 def remove_model(
     folder:Path, # Folder from `keep_model`, which may be missing
 ):
-    "Remove a model with its card, and leave what others have put beside it"
-    if not folder.is_dir(): return
-    (folder/CARD).unlink(missing_ok=True)
-    remove_folder(folder)
+    "Remove a model with its card, or print why not; what others have put beside it stays"
+    try: remove_together(folder)
+    except ValueError as e: print(f'  the model is not removed: {first_line(e)}', flush=True)
 
 def describe_model(
     path, # Path of a stored record
@@ -174,7 +176,10 @@ def describe_model(
 ):
     "Write the card of the model beside a record, if there is one"
     folder = model_folder(path)
-    if (folder/'config.json').is_file(): write_card(folder, run_card(record))
+    if not (folder/MANIFEST).is_file(): return
+    try: write_card(folder, run_card(record))
+    except Exception as e: # whatever it is, the record is written
+        print(f'  the card of the model is not written: {first_line(e)}', flush=True)
 
 # %% ../../nbs/60_runs/08_keep.ipynb #08d7b8c2
 def stream_text(

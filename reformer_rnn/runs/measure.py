@@ -21,7 +21,8 @@ import torch.nn.functional as F
 from fastcore.xtras import modified_env
 from torch import Tensor
 
-from ..core import check_int,check_writable,memory_mark,seed_everything,write_json
+from ..core import check_int,memory_mark,seed_everything
+from ..files import check_writable,write_json
 from .experiment import Experiment,Settings,print_tables
 from .interval import Measured,over_medians,over_rounds
 from .record import environment

@@ -9,7 +9,7 @@ __all__ = ['predict_experiment', 'PredictConfig', 'find_forecaster', 'check_out'
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..core import in_place_of
+from ..files import in_place_of
 from ..data.outlook import draw_forecast,forecast_rows,read_table
 from ..data.series import SERIES,find_series
 from ..data.tables import read_frame

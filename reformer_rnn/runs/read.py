@@ -19,7 +19,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from ..core import stored_path
+from ..files import stored_path
 from .experiment import Experiment,all_settings,deciding_nothing,find_experiment
 from .interval import SHARE,Measured,over_seeds,paired
 from .record import save_figure

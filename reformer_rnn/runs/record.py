@@ -8,6 +8,7 @@ __all__ = ['environment', 'history', 'RunRecord', 'save_figure']
 # %% ../../nbs/60_runs/02_record.ipynb #5a1a77f5
 import os,platform,time
 from datetime import datetime,timezone
+from io import BytesIO
 from pathlib import Path
 
 import fastai,torch
@@ -18,7 +19,8 @@ from fastai.learner import Recorder
 from fastai.torch_core import default_device
 
 import reformer_rnn
-from ..core import check_int,in_place_of
+from ..core import check_int
+from ..files import in_place_of
 from ..pretrained import git_commit
 from ..training.callbacks import OutsideFinder
 
@@ -115,7 +117,8 @@ def save_figure(
 )->Path: # The file
     "Write a picture so that the file is either complete or untouched, or raise `ValueError`"
     path = Path(path)
-    try:
-        with in_place_of(path) as f: fig.savefig(f, dpi=100, format=path.suffix[1:] or 'png')
+    drawn = BytesIO() # drawing takes long, and a kill meanwhile leaves nothing
+    try: fig.savefig(drawn, dpi=100, format=path.suffix[1:] or 'png')
     finally: plt.close(fig)
+    with in_place_of(path) as f: f.write(drawn.getbuffer())
     return path

@@ -22,8 +22,8 @@ from fastai.torch_core import num_distrib
 from filelock import FileLock,Timeout
 
 # %% ../../nbs/60_runs/04_train.ipynb #2a926587
-from ..core import (
-    check_choice,check_int,check_writable,count_parameters,first_line,write_json)
+from ..core import check_choice,check_int,count_parameters,first_line
+from ..files import check_writable,write_json
 from ..models.lm import LM,attention_as
 from ..models.names import parse_attention
 from ..training.checkpoints import Checkpoint,OtherRun,data_fingerprint,differences

@@ -27,10 +27,10 @@ from fastai.callback.training import GradientAccumulation
 from fastai.learner import Learner
 from fastai.optimizer import Lookahead,OptimWrapper,Optimizer
 from fastai.torch_core import num_distrib
-from fastcore.basics import patch
-from fastcore.foundation import L
+from fastcore.foundation import L,patch
 
-from ..core import check_int,check_writable,parts_with,state_to
+from ..core import check_int,parts_with,state_to
+from ..files import check_writable
 from ..pretrained import specification
 from .callbacks import TemporaryChange
 from .processes import from_first,gather_all,process_rank,several_processes

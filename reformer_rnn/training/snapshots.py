@@ -17,7 +17,8 @@ from torch import Tensor
 from fastcore.foundation import L
 
 import reformer_rnn
-from ..core import check_int,file_checksum,to_disk
+from ..core import check_int
+from ..files import file_checksum,to_disk
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #9959bf5d
 def _numbers(o):

@@ -21,7 +21,7 @@ from fastcore.basics import patch
 from ..attention.lsh import hash_buckets
 from ..attention.rsa import REM
 from .beside import new_id
-from ..core import check_writable
+from ..files import check_writable
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #4714fc0b
 def bucket_evenness(
