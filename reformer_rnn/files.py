@@ -199,6 +199,7 @@ def _alone(folder):
         except (OSError,AttributeError): held.enter_context(FileLock(folder/_LOCK))
         yield
 
+# %% ../nbs/00_files.ipynb #aa4a40b3
 def _place(folder):
     "The folder to write into, and whether it was made for that"
     if not str(folder): raise ValueError("folder='': expected a folder; '.' is the current one")
@@ -234,6 +235,7 @@ def _give_way(folder, new, others):
         (new/name).unlink()
     return edited
 
+# %% ../nbs/00_files.ipynb #fd25a6e5
 def _seal(folder, new, keep):
     "Write the checksums of new files, if they may replace what is there"
     names = sorted(o.name for o in new.iterdir())
@@ -252,7 +254,7 @@ def _seal(folder, new, keep):
     write_json(new/MANIFEST, (before if keep else {}) | listed)
     to_disk(new)
 
-# %% ../nbs/00_files.ipynb #fd25a6e5
+# %% ../nbs/00_files.ipynb #8f7d3e69
 def _move(folder):
     "Move the files of a saving that is decided to their places, the list of them last"
     decided = folder/_DECIDED
@@ -266,6 +268,7 @@ def _move(folder):
     os.replace(decided/MANIFEST, folder/MANIFEST)
     decided.rmdir()
 
+# %% ../nbs/00_files.ipynb #dfa06383
 def _finish(folder):
     "Throw away what a killed process had not decided, and move what it had"
     shutil.rmtree(folder/_WRITING, ignore_errors=True)
@@ -353,8 +356,10 @@ def _manifest(folder):
 
 def _waiting(folder):
     "Names of files that are not in their places yet"
-    manifest = _manifest(folder)
-    return set() if manifest.parent==folder else {o.name for o in manifest.parent.iterdir()}
+    place = _manifest(folder).parent
+    if place==folder: return set()
+    try: return {o.name for o in place.iterdir()}
+    except FileNotFoundError: return set() # the last one has just been moved
 
 @contextmanager
 def _gathered(folder, waiting):
@@ -363,7 +368,7 @@ def _gathered(folder, waiting):
         yield folder
         return
     with tempfile.TemporaryDirectory() as place:
-        for name in (*_listed(folder/_DECIDED),MANIFEST):
+        for name in (*(_listed(folder/_DECIDED) or ()),MANIFEST):
             path = folder/_DECIDED/name if name in waiting else folder/name
             try: os.symlink(path.absolute(), Path(place)/name)
             except OSError: shutil.copy(path, place) # on Windows

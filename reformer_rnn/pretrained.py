@@ -5,13 +5,14 @@
 # %% auto #0
 __all__ = ['kept_classes', 'companion_modules', 'Kind', 'kinds', 'registries', 'FORMAT', 'CONFIG', 'WEIGHTS', 'CARD', 'Companion',
            'companions', 'Pretrained', 'to_json', 'from_json', 'arguments_of', 'specification', 'find_class', 'build',
-           'shared_names', 'rebuild', 'exchanged', 'check_same', 'describe', 'companion', 'git_commit',
+           'shared_names', 'check_sizes', 'rebuild', 'exchanged', 'check_same', 'describe', 'companion', 'git_commit',
            'stored_tensors', 'model_card', 'write_card', 'shipped_models', 'find_pretrained', 'read_config',
            'check_tensors', 'load_folder', 'load_model']
 
 # %% ../nbs/04_pretrained.ipynb #52a5f835
 import inspect,json,subprocess
 from collections import namedtuple
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ from tempfile import TemporaryDirectory
 import torch
 from fastcore.basics import patch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 import reformer_rnn
 from .core import Movable,count_parameters,first_line
@@ -191,6 +193,14 @@ def shared_names(
     for name,o in tensors.items(): first.setdefault(id(o), name)
     return {name: first[id(o)] for name,o in tensors.items() if first[id(o)]!=name}
 
+def check_sizes(
+    model:torch.nn.Module, # Any module
+):
+    "Raise `ValueError` for a lazy layer, whose sizes are not known before its first call"
+    if names := [name for name,o in model.state_dict().items() if is_lazy(o)]:
+        raise ValueError(f'{names[0]} belongs to a lazy layer, which has no size yet: give the '
+                         'layer its sizes')
+
 def rebuild(
     config:dict, # From `describe`
 )->Pretrained: # With new weights
@@ -256,7 +266,8 @@ def check_same(
 ):
     "Raise `ValueError` if a description does not build the same parts, settings and shapes"
     def parts(m): return {path: type(o).__name__ for path,o in m.named_modules()}
-    def shapes(m): return {name: tuple(o.shape) for name,o in m.state_dict().items()}
+    def shapes(m): return {name: tuple(o.shape) for name,o in m.state_dict().items()
+                           if not is_lazy(o)}
     def settings(m): return {f'{path}.{name}'.lstrip('.'): value for path,o in m.named_modules()
                              for name,value in _settings(o).items()}
     def other_part(path, a, b): return f'{path} is a {a or "missing part"}, not a {b or "part"}'
@@ -276,6 +287,7 @@ def describe(
     model:Pretrained, # Any model
 )->dict: # Ready for JSON
     "All that is needed to build a model again; `ValueError` if that is not possible"
+    check_sizes(model)
     types = {str(o.dtype).removeprefix('torch.') for o in model.parameters()}
     config = specification(model) | dict(
         dtype=types.pop() if len(types)==1 else None, shared=shared_names(model),
@@ -298,7 +310,7 @@ def companion(
     name:str, # Attribute of a model
 )->Companion:
     "How a companion of a model is written and read; `ValueError` for an unknown name"
-    if name not in companion_modules:
+    if name not in [*companion_modules]: # compared, not hashed: a list is refused as well
         raise ValueError(f'companion {name!r} is not known; expected '
                          f'{", ".join(companion_modules)}')
     import_module(companion_modules[name])
@@ -345,18 +357,31 @@ def save_pretrained(self:Pretrained,
     about:str='', # Markdown for the card: what the model was trained on, and what it achieves
 )->Path: # The folder
     "Save the model in a folder, or raise `ValueError` and change nothing there"
-    from safetensors.torch import save_file
-    config = dict(format=FORMAT, library='reformer_rnn', version=reformer_rnn.__version__,
-                  commit=git_commit()) | describe(self)
-    tensors = stored_tensors(self, dtype)
-    config['companions'] = [o for o in companion_modules if getattr(self, o, None) is not None]
-    with write_together(folder) as new:
-        for name in config['companions']: companion(name).write(getattr(self, name), new)
-        save_file(tensors, str(new/WEIGHTS), metadata=dict(format='pt'))
-        write_json(new/CONFIG, config)
-        copymode(new/CONFIG, new/WEIGHTS) # others may read the one, so they may read the other
-        (new/CARD).write_text(model_card(config, about), encoding='utf-8')
+    with _not_too_deep(self):
+        config = dict(format=FORMAT, library='reformer_rnn', version=reformer_rnn.__version__,
+                      commit=git_commit()) | describe(self)
+        tensors = stored_tensors(self, dtype)
+        config['companions'] = [o for o in companion_modules if getattr(self, o, None) is not None]
+        with write_together(folder) as new: _write_model(self, config, tensors, about, new)
     return Path(folder).expanduser()
+
+# %% ../nbs/04_pretrained.ipynb #82b8b65a
+@contextmanager
+def _not_too_deep(model):
+    "Turn an overflow of Python's stack inside a `with` block into a `ValueError`"
+    try: yield
+    except RecursionError:
+        raise ValueError(f'this {type(model).__name__} holds models inside of models, too deep to '
+                         'be written: join them side by side') from None
+
+def _write_model(model, config, tensors, about, new):
+    "Write the files of a model, with the companions that `config` names"
+    from safetensors.torch import save_file
+    for name in config['companions']: companion(name).write(getattr(model, name), new)
+    save_file(tensors, str(new/WEIGHTS), metadata=dict(format='pt'))
+    write_json(new/CONFIG, config)
+    copymode(new/CONFIG, new/WEIGHTS) # others may read the one, so they may read the other
+    (new/CARD).write_text(model_card(config, about), encoding='utf-8')
 
 # %% ../nbs/04_pretrained.ipynb #ad3bb5c6
 def model_card(
@@ -482,20 +507,28 @@ def check_tensors(
     model:Pretrained, # Model that they are for
     path, # The file, for the message
 ):
-    "Raise `ValueError` if tensors are missing, additional, or of the wrong shape"
-    wanted = {name: tuple(o.shape) for name,o in model.state_dict().items()}
+    "Raise `ValueError` if tensors are missing, additional, or of the wrong shape or kind"
+    def kind(o): return o.is_complex(),o.is_floating_point()
+    own = model.state_dict()
+    wanted = {name: tuple(o.shape) for name,o in own.items()}
     found = {name: tuple(o.shape) for name,o in tensors.items()}
     what = dict(missing=[name for name in wanted if name not in found],
                 additional=[name for name in found if name not in wanted])
     what['misshapen'] = [f'{name} {found[name]}, expected {wanted[name]}' for name in wanted
                          if name in found and found[name]!=wanted[name]]
+    what['of another type'] = [
+        f'{name} {tensors[name].dtype}, expected {o.dtype}' for name,o in own.items()
+        if name in tensors and kind(tensors[name])!=kind(o)]
     wrong = [f'{kind}: {", ".join(names[:3])}' for kind,names in what.items() if names]
     if wrong: raise ValueError(f'{path} does not fit a {type(model).__name__}: {"; ".join(wrong)}')
 
 # %% ../nbs/04_pretrained.ipynb #c17379f4
 def _rebuilt(folder, config):
     "`rebuild` for a file: whatever goes wrong becomes a `ValueError` that names the file"
-    try: return rebuild(config)
+    try:
+        model = rebuild(config)
+        check_sizes(model)
+        return model
     except ImportError: raise
     except Exception as e:
         raise ValueError(f'{folder/CONFIG} does not describe a {config["class"]}: {e}') from e

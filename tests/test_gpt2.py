@@ -28,9 +28,9 @@ def make(folder, **changes):
     assert ended(process) == 0, (folder/'log.txt').read_text()
 
 def kill_while_saving(folder, wait, **changes):
-    "Kill as soon as the folder of the base is being written, or a little later. Was there still something to kill?"
+    "Kill as soon as the base is being written, or a little later. Was there still something to kill?"
     process = start(folder, **changes)
-    while not any((folder/f'.base.{o}').exists() for o in ('writing', 'ready', 'replaced')):
+    while not any((folder/'base'/f'.reformer_rnn.{o}').exists() for o in ('writing', 'decided')):
         if not process.is_alive(): return False
         time.sleep(.0003)
     time.sleep(wait)

@@ -8,7 +8,6 @@ from safetensors.torch import load_file, save_file
 
 from reformer_rnn.all import *
 from reformer_rnn.core import import_modules
-from reformer_rnn.files import whole_folder
 from reformer_rnn.papers.linear.copy import LinearCopyConfig, linear_copy_model
 from reformer_rnn.papers.charlm import CharLMConfig
 from reformer_rnn.pretrained import kept_classes
@@ -154,7 +153,8 @@ def damage(folder, other, rng, files):
     if how == 'empty': path.write_bytes(b'')
     if how == 'a folder': path.mkdir()
     if how == 'edited':
-        at = rng.randrange(len(data))
+        # the checksum of the card, which stands first, only tells whether that was edited
+        at = rng.randrange(max(0, data.find(b'config.json')) if path.name == 'checksums.json' else 0, len(data))
         path.write_bytes(data[:at]+bytes([(data[at]+rng.randrange(1, 256)) % 256])+data[at+1:])
     return f'{path.name} {how}'
 
@@ -190,7 +190,7 @@ def rewritten(folder, **changes):
     "A folder whose checksums are right, and whose description is not."
     config = read_json(folder/'config.json')
     weights = load_file(folder/'model.safetensors')
-    with whole_folder(folder) as new:
+    with write_together(folder) as new:
         tensors = changes.pop('tensors', lambda o: o)(weights)
         save_file(tensors, new/'model.safetensors', metadata=dict(format='pt'))
         write_json(new/'config.json', config | changes)

@@ -8,6 +8,7 @@ __all__ = ['TEXT8_SYMBOLS', 'download_text', 'wiki_text', 'encode_text8', 'decod
 # %% ../../nbs/40_data/03_wiki.ipynb #f7c2178a
 import hashlib,os,re,tempfile,zlib
 from http.client import HTTPException
+from lzma import LZMAError
 from pathlib import Path
 from urllib.request import urlopen
 from zipfile import BadZipFile,ZipFile
@@ -75,7 +76,8 @@ def _unzip(archive, name, corpus):
     try:
         # never more than it should be
         with ZipFile(archive) as z, z.open(name) as member: data = member.read(corpus.n_bytes+1)
-    except (BadZipFile, KeyError, EOFError, RuntimeError, zlib.error) as e:
+    # damage is an OSError to bzip2
+    except (BadZipFile, KeyError, EOFError, RuntimeError, OSError, LZMAError, zlib.error) as e:
         raise ValueError(f'what {corpus.url} sent is no sound '
                          f'zip file with a member {name}: {e}') from None
     check_corpus(data, name, corpus.url)

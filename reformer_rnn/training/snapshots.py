@@ -139,13 +139,27 @@ def _write_files(folder, step, tree):
         f.flush(); os.fsync(f.fileno())
     to_disk(folder)
 
+# %% ../../nbs/50_training/07_snapshots.ipynb #caeb76d2
+_FILES = {'tensors.pt','manifest.json'}
+
+def _names(path):
+    "What is in a folder; a file, or a link to a folder, is none of ours"
+    return {o.name for o in path.iterdir()} if path.is_dir() and not path.is_symlink() else {'.'}
+
+def _discard(path):
+    "Remove a folder with files of a checkpoint; one with anything else in it stays"
+    if _names(path)<=_FILES: shutil.rmtree(path)
+
 def _remove(path):
     "Remove a checkpoint so that no part of it is ever taken for a whole one"
+    if not _names(path)<=_FILES: return
     gone = path.with_name('.removing')
-    shutil.rmtree(gone, ignore_errors=True) # left over from a process that was killed
-    os.rename(path, gone); shutil.rmtree(gone)
+    _discard(gone) # left over from a process that was killed
+    os.rename(path, gone)
+    _discard(gone)
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #4301a4cf
+_NAME = 'step-'+'[0-9]'*8
 _ASIDE = '.replaced-' # Before the name of a checkpoint that a new one replaces
 
 def remove_left_over(
@@ -154,8 +168,8 @@ def remove_left_over(
     """Remove what a killed process left half written or half removed, and restore what it had not
     replaced yet"""
     folder = Path(folder)
-    for name in ('.writing','.removing'): shutil.rmtree(folder/name, ignore_errors=True)
-    for old in list(folder.glob(f'{_ASIDE}*')):
+    for name in ('.writing','.removing'): _discard(folder/name)
+    for old in list(folder.glob(f'{_ASIDE}{_NAME}')):
         path = folder/old.name.removeprefix(_ASIDE)
         if path.exists(): _remove(old)
         else: os.rename(old, path)
@@ -163,8 +177,9 @@ def remove_left_over(
 def list_checkpoints(
     folder, # Where they are
 )->list: # Paths, the oldest first; they are not checked
-    "The checkpoints of a folder"
-    return sorted(Path(folder).glob('step-'+'[0-9]'*8))
+    "The checkpoints of a folder; folders of that name with nothing but other files are none"
+    found = sorted(Path(folder).glob(_NAME))
+    return [o for o in found if not (names := _names(o)) or names&_FILES]
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #fc30755a
 def write_checkpoint(
@@ -177,6 +192,8 @@ def write_checkpoint(
     changes nothing, if the disk refuses"""
     folder = Path(folder)
     path = folder/f'step-{check_int("step", step, 0, 10**8-1):08d}'
+    if path.exists() and not _names(path)<=_FILES:
+        raise FileExistsError(f'{path} holds other files than those of a checkpoint')
     temp = folder/'.writing'
     remove_left_over(folder)
     temp.mkdir(parents=True)
