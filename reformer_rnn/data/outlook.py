@@ -230,21 +230,25 @@ def _inputs_by_row(xs, outlook):
     known = torch.cat([x_time,y_time[outlook.label_len:]])[:,x_time.shape[1]-n:]
     return torch.cat([torch.cat([x,x.new_zeros(outlook.horizon, x.shape[1])]),known], 1)
 
+def _refuse_far(xs, scaler, outlook, most):
+    "Name the value of a table that is `most` or more standard deviations from the mean"
+    far = _inputs_by_row(xs, outlook).abs().nan_to_num(torch.inf)
+    i,k = divmod(int(far.argmax()), far.shape[1])
+    if far[i,k]<most: return
+    rows = outlook.seq_len
+    where = f'row {rows-i} from the end of the table' if i<rows else f'row {i-rows} of `future`'
+    raise ValueError(f'the forecast would not be finite: in {where}, column '
+                     f'{[*scaler.columns,*(outlook.known or ())][k]!r} is {far[i,k]:.3g} standard '
+                     'deviations from the mean of the training. If that stands for a missing '
+                     'value, mask it, and use `fill_rows`')
+
 def _check_finite(forecast, xs, scaler, outlook):
     "Refuse a forecast or a band that is not finite, and name the value of the table that may do it"
     band = [] if outlook.low is None else [outlook.low,outlook.high]
     if forecast.isfinite().all() and torch.tensor(band).isfinite().all(): return
-    far = _inputs_by_row(xs, outlook).abs().nan_to_num(torch.inf)
-    i,k = divmod(int(far.argmax()), far.shape[1])
-    if far[i,k]<1e3:
-        raise ValueError('the forecast is not finite, though the table is: the weights of the '
-                         'model, or its band, are not. Train it again')
-    rows = outlook.seq_len
-    where = f'row {rows-i} from the end of the table' if i<rows else f'row {i-rows} of `future`'
-    raise ValueError(f'the forecast is not finite: in {where}, column '
-                     f'{[*scaler.columns,*(outlook.known or ())][k]!r} is {far[i,k]:.3g} standard '
-                     'deviations from the mean of the training. If that stands for a missing '
-                     'value, mask it, and use `fill_rows`')
+    _refuse_far(xs, scaler, outlook, 1e3)
+    raise ValueError('the forecast is not finite, though the table is: the weights of the model, '
+                     'or its band, are not. Train it again')
 
 # %% ../../nbs/40_data/13_outlook.ipynb #266ad31d
 def forecast_rows(
@@ -260,6 +264,7 @@ def forecast_rows(
         raise ValueError(f'horizon={n}: the model was trained to forecast {outlook.horizon} rows; '
                          f'ask for at most {outlook.horizon}, or train with horizon={n}')
     xs,later = forecast_inputs(outlook, scaler, frame, future)
+    _refuse_far(xs, scaler, outlook, 1e18) # the square of more has no single precision
     device = next((p.device for p in model.parameters()), 'cpu')
     with evaluating(model): forecast = model(*(x.to(device) for x in xs))[0].double().cpu()
     _check_finite(forecast, xs, scaler, outlook)
