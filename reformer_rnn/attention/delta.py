@@ -14,8 +14,8 @@ from torch import Tensor
 from ..core import (
     check_int,check_mask,hide_padding,open_size,values_known,without_autocast)
 from .backend import register_kernel,run_kernel
-from .decay import (check_equal_lengths,decay_matrix,log_decays,
-                                          start_state,sums_after)
+from .decay import (
+    check_equal_lengths,chunk_products,spread_decays,start_state)
 from .linear import over_chunks
 from .softmax import unit_keys
 
@@ -39,10 +39,10 @@ def delta_chunks(
     V:Tensor, # Values in chunks, (b*h, chunks, C, dv)
     beta:Tensor, # Step sizes in chunks, (b*h, chunks, C, 1)
     S:Tensor, # State before the first chunk, (b*h, d, dv)
-    g:Tensor=None, # Logarithms of decays in chunks, (b*h, chunks, C, 1); None for no decay
+    a:Tensor=None, # Decays in chunks, (b*h, chunks, C, 1); None for no decay
 ): # `(out, S)`: out is (b*h, chunks, C, dv), S the state after the last chunk
     "The delta rule in its chunked form, for all chunks"
-    between,before,after,kept = _decays(beta, g)
+    between,before,after,kept = _decays(beta, a)
     system = beta*(K @ K.mT)*between
     written = beta*V
     erased = beta*before*K
@@ -83,14 +83,10 @@ def states_between(
     return torch.cat([first,A @ first + B], 1)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #8b8d60b4
-def _decays(beta, g):
+def _decays(beta, a):
     "Products of decays between positions, from the start, to the end, and over the whole chunk"
-    if g is None: return 1,1,1,torch.ones_like(beta[:,:,:1])
-    between = decay_matrix(g.squeeze(-1))
-    before = g.cumsum(-2).exp()
-    after = sums_after(g).exp()
-    kept = g.sum(-2, keepdim=True).exp()
-    return between,before,after,kept
+    if a is None: return 1,1,1,torch.ones_like(beta[:,:,:1])
+    return chunk_products(a)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #b991f5b4
 @register_kernel('delta', 'plain')
@@ -99,21 +95,21 @@ def chunked_delta_attention(
     k:Tensor, # Keys of length one, (b, h, n, d)
     v:Tensor, # Values, (b, h, n, dv)
     beta:Tensor, # Step sizes, (b, h, n, 1)
-    g:Tensor=None, # Logarithms of decays, (b, h, n, 1)
+    a:Tensor=None, # Decays, (b, h, n, 1)
     S:Tensor=None, # State, (b, h, d, dv)
     chunk_size:int=None, # Positions in a chunk; None for 64
 ): # `(out, S)`
     "Chunks in ordinary operations; they run everywhere"
     if S is None: S = k.new_zeros(*k.shape[:2], k.shape[-1], v.shape[-1])
-    if open_size(q.shape[2]): return _one_chunk(q, k, v, beta, g, S)
-    def chunks(Q, K, V, beta, g, S): return delta_chunks(Q, K, V, beta, S, g)
-    return over_chunks(chunks, (q,k,v,beta,g), S, chunk_size or 64)
+    if open_size(q.shape[2]): return _one_chunk(q, k, v, beta, a, S)
+    def chunks(Q, K, V, beta, *aS): return delta_chunks(Q, K, V, beta, aS[-1], *aS[:-1])
+    return over_chunks(chunks, (q,k,v,beta), S, chunk_size or 64, a)
 
 def _one_chunk(*xs):
     "An exported graph of any length: the number of chunks is not known, and a long one rounds more"
-    Q,K,V,beta,g,S = (None if x is None else x.double().flatten(0, 1) for x in xs)
+    Q,K,V,beta,a,S = (None if x is None else x.double().flatten(0, 1) for x in xs)
     chunks = [None if x is None else x.unsqueeze(1) for x in (Q,K,V,beta)]
-    out,S = delta_chunks(*chunks, S, None if g is None else g.unsqueeze(1))
+    out,S = delta_chunks(*chunks, S, None if a is None else a.unsqueeze(1))
     heads = xs[0].shape[:2]
     return [x.to(xs[0].dtype).unflatten(0, heads) for x in (out.squeeze(1),S)]
 
@@ -124,12 +120,12 @@ def delta_step(
     v:Tensor, # Value, (b, h, 1, dv)
     beta:Tensor, # Step size, (b, h, 1, 1)
     S:Tensor=None, # State, (b, h, d, dv)
-    g:Tensor=None, # Logarithm of the decay, (b, h, 1, 1)
+    a:Tensor=None, # Decay, (b, h, 1, 1)
 ): # `(out, S)`
     "One step of the rule"
     if S is None: S = k.mT*(beta*v)
     else:
-        if g is not None: S = g.exp()*S
+        if a is not None: S = a*S
         error = v - k @ S
         S = S + k.mT*(beta*error)
     return q @ S,S
@@ -137,16 +133,16 @@ def delta_step(
 # %% ../../nbs/10_attention/15_delta.ipynb #b077233a
 def interleave_steps(
     q:Tensor, # Queries, (b, h, n, d)
-    g:Tensor, # Logarithms of decays, (b, h, n, 1), or None
+    a:Tensor, # Decays, (b, h, n, 1), or None
     n_steps:int, # Steps for each token
-): # `(q, g)` with n*n_steps positions
+): # `(q, a)` with n*n_steps positions
     "Spread tokens over their steps: queries read after the last one, decays act before the first"
     q = F.pad(q.unsqueeze(3), (0,0,n_steps-1,0))
     q = q.flatten(2, 3)
-    if g is not None:
-        g = F.pad(g, (0,n_steps-1)).flatten(2, 3)
-        g = g.unsqueeze(-1)
-    return q,g
+    if a is not None:
+        a = F.pad(a, (0,n_steps-1), value=1.).flatten(2, 3)
+        a = a.unsqueeze(-1)
+    return q,a
 
 def check_delta(q, k, v, beta, n_steps):
     "Refuse tensors that do not fit together, with `ValueError`"
@@ -218,10 +214,10 @@ def delta_attention(
         beta = hide_padding(beta.unsqueeze(-1), real).to(dtype)
         if normalize_keys: K = unit_keys(K)
         check_steps(K, beta, torch.finfo(k.dtype).eps)
-        g = None if decay is None else delta_decays(decay, q.shape, dtype, mask)
+        a = None if decay is None else delta_decays(decay, q.shape, dtype, mask)
         S = None if state is None else start_state(state, (b,h,d,V.shape[-1]), V)
-        if s>1: Q,g = interleave_steps(Q, g, s)
-        out,S = _attend(backend, Q, K, V, beta, g, S, chunk_size)
+        if s>1: Q,a = interleave_steps(Q, a, s)
+        out,S = _attend(backend, Q, K, V, beta, a, S, chunk_size)
         if s>1: out = out[:,:,s-1::s]
     return out.to(v.dtype),S
 
@@ -229,23 +225,23 @@ def delta_attention(
 def delta_decays(
     decay:Tensor, # In [0, 1], (h,) or (b, h, n)
     shape:tuple, # Of the queries, (b, h, n, d)
-    dtype:torch.dtype, # Type in which to take the logarithm
+    dtype:torch.dtype, # Type of the result
     mask:Tensor=None, # Key mask, (b, n)
-)->Tensor: # Logarithms, (b, h, n, 1), zero where the mask is False
-    "Logarithms of decays, or `ValueError`"
+)->Tensor: # (b, h, n, 1), one where the mask is False
+    "The decays of all positions, or `ValueError`"
     b,h,n,d = shape
     given = tuple(decay.shape)
     expected = (h,) if decay.ndim==1 else (b,h,n)
     if given!=expected:
         raise ValueError(f'decay has shape {given}: expected one per head, {(h,)}, or one per '
                          f'position, {(b,h,n)}')
-    return log_decays(decay, shape, dtype, mask)
+    return spread_decays(decay, shape, dtype, mask)
 
-def _attend(backend, Q, K, V, beta, g, S, chunk_size):
+def _attend(backend, Q, K, V, beta, a, S, chunk_size):
     "Call the single step or a kernel"
     b,h,n,d = K.shape
     if n==0:
         if S is None: S = V.new_zeros(b, h, d, V.shape[-1])
         return V,S
-    if n==1: return delta_step(Q, K, V, beta, S, g)
-    return run_kernel('delta', backend, Q, K, V, beta, g, S, chunk_size)
+    if n==1: return delta_step(Q, K, V, beta, S, a)
+    return run_kernel('delta', backend, Q, K, V, beta, a, S, chunk_size)

@@ -78,24 +78,27 @@ def attend_chunks(
 def into_chunks(
     x:Tensor, # (b, n, d)
     C:int, # Positions in a chunk
-)->Tensor: # (b, ceil(n/C), C, d), zeros at the end
+    value:float=0., # What fills up the last chunk
+)->Tensor: # (b, ceil(n/C), C, d)
     "Cut positions into chunks"
     n = x.shape[1]
     chunks = count_pieces(n, C)
     pad = chunks*C-n
-    if open_size(n) or pad: x = F.pad(x, (0,0,0,pad))
+    if open_size(n) or pad: x = F.pad(x, (0,0,0,pad), value=value)
     return x.unflatten(1, (chunks,C))
 
 def over_chunks(
     f, # `(*chunks, S) -> (out, S)` on tensors (b*h, chunks, C, ...)
-    xs, # Tensors (b, h, n, ...); None where there is nothing to cut
+    xs, # Tensors (b, h, n, ...)
     S:Tensor, # State, (b, h, d, dv)
     C:int, # Positions in a chunk; a shorter sequence is one chunk
+    a:Tensor=None, # Decays, (b, h, n, ...), the last argument of `f` before S if there are any
 ): # `(out, S)`: out is (b, h, n, dv)
     "Cut positions into chunks, apply `f` to all of them, and join the results"
     b,h,n = xs[0].shape[:3]
     if not open_size(n): C = max(1, min(C, n))
-    chunks = [x if x is None else into_chunks(x.flatten(0, 1), C) for x in xs]
+    chunks = [into_chunks(x.flatten(0, 1), C) for x in xs]
+    if a is not None: chunks.append(into_chunks(a.flatten(0, 1), C, 1.)) # nothing decays there
     out,S = f(*chunks, S.flatten(0, 1))
     out = out.flatten(1, 2)[:,:n]
     return out.unflatten(0, (b,h)),S.unflatten(0, (b,h))

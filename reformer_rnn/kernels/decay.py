@@ -13,7 +13,7 @@ from torch import Tensor
 from fastcore.basics import patch
 
 from ..attention.backend import register_kernel
-from ..attention.decay import chunked_decay_attention
+from ..attention.decay import chunked_decay_attention,least_decay,log_decays
 from reformer_rnn.kernels.tiles import (
     LEAST,LEAST_PRODUCT,Buffers,cut_tile,gradient_like,gradients_of,range_tables,tile_slices,
     tiles_refusal)
@@ -331,12 +331,12 @@ def through_quotients(self:_ChannelTile, dA, dQ, dK, before, after):
 # %% ../../nbs/15_kernels/03_decay.ipynb #2fc423ed
 def _tiles(xs, C, S, states):
     "A function that makes a tile, the slices of the batch, and the number of parts"
-    q,_,_,g = xs
+    q,_,_,a = xs
     groups,parts = tile_slices(q, C)
     buffers = Buffers(device=q.device, dtype=q.dtype)
     kind = _ChannelTile
     tables = {}
-    if g.shape[-1]==1:
+    if a.shape[-1]==1:
         kind = _HeadTile
         tables = range_tables(parts, C, q)
     def make(rows, i):
@@ -350,10 +350,10 @@ def _tiles(xs, C, S, states):
 class _Decay(torch.autograd.Function):
     "Decaying linear attention in tiles; its output is (b, n, h, dv)"
     @staticmethod
-    def forward(ctx, q, k, v, g, S, C):
+    def forward(ctx, q, k, v, a, S, C):
         b,h,n,d = q.shape
         dv = v.shape[-1]
-        xs = q,k,v,g
+        xs = q,k,v,log_decays(a)
         whole = v.new_empty(b, n, h, dv)
         states = []
         make,groups,parts = _tiles(xs, C, S, states)
@@ -366,7 +366,7 @@ class _Decay(torch.autograd.Function):
                 out = torch.bmm(tile.A, tile.V, out=tile.buffers('out', *tile.V.shape))
                 out.baddbmm_(tile.asked, tile.states[:-1].flatten(0, 1))
                 _put(out, cut(whole.transpose(1,2)))
-        ctx.save_for_backward(*xs, S, *states[:-1])
+        ctx.save_for_backward(*xs, a, S, *states[:-1])
         ctx.C = C
         ctx.set_materialize_grads(False) # no zeros for outputs without a gradient
         return whole,states[-1]
@@ -380,12 +380,12 @@ def _put(x, place):
 # %% ../../nbs/15_kernels/03_decay.ipynb #2a14a48f
 def _decay_backward(ctx, dO, R_last):
     "The gradients of `_Decay`, tile by tile from the last to the first"
-    q,k,v,g,S,*states = ctx.saved_tensors # read once: a checkpoint recomputes them at each access
+    q,k,v,g,a,S,*states = ctx.saved_tensors # read once: a checkpoint recomputes them at each access
     xs = q,k,v,g
     want_g = ctx.needs_input_grad[3]
     dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
     if torch.is_grad_enabled():
-        return differentiable_decay_gradients((*xs,S), (dO,R_last), ctx.C)
+        return differentiable_decay_gradients((q,k,v,a,S), (dO,R_last), ctx.C)
     grads = [gradient_like(x) for x in xs]
     dS = None if S is None else torch.empty_like(S)
     make,groups,parts = _tiles(xs, ctx.C, S, states)
@@ -399,14 +399,14 @@ def _decay_backward(ctx, dO, R_last):
                 if x is not None: _put(x, cut(whole))
         if S is not None: dS[rows] = R.view_as(dS[rows])
     dq,dk,dv,dg = grads
-    if not want_g: dg = None
-    return dq,dk,dv,dg,dS,None
+    da = dg.div_(a+least_decay(a)) if want_g else None
+    return dq,dk,dv,da,dS,None
 
 _Decay.backward = staticmethod(_decay_backward)
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #899bf6ab
 def differentiable_decay_gradients(
-    inputs:tuple, # q, k, v and g of the kernel, and its state or None
+    inputs:tuple, # q, k, v and decays of the kernel, and its state or None
     cotangents:tuple, # Gradients of the output and of the last state
     C:int, # Positions in a chunk
 )->tuple: # One gradient for each argument of the kernel
@@ -419,12 +419,12 @@ def tiled_decay_attention(
     q:Tensor, # Queries, (b, h, n, d)
     k:Tensor, # Keys, (b, h, n, d)
     v:Tensor, # Values, (b, h, n, dv)
-    g:Tensor, # Logarithms of decays, (b, h, n, d or 1)
+    a:Tensor, # Decays, (b, h, n, d or 1)
     S:Tensor=None, # State, (b, h, d, dv)
     # Positions in a chunk, rounded up to a power of two for channels; None for 32
     chunk_size:int=None,
 ): # `(out, S)`
     "Tiles for the cache of a CPU; no products are kept for the backward pass"
     C = min(chunk_size or 32, q.shape[2])
-    out,S = _Decay.apply(q, k, v, g, S, C)
+    out,S = _Decay.apply(q, k, v, a, S, C)
     return out.transpose(1,2),S

@@ -11,9 +11,10 @@ from torch import Tensor
 from fastcore.basics import patch
 
 from ..attention.backend import register_kernel
+from ..attention.decay import least_decay,log_decays,sum_ranges
 from ..attention.delta import chunked_delta_attention
 from .tiles import (
-    Buffers,cut_tile,gradient_like,gradients_of,may_divide,sum_ranges,tile_slices,tiles_refusal)
+    Buffers,cut_tile,gradient_like,gradients_of,may_divide,tile_slices,tiles_refusal)
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #2ae9d41c
 class _Tile:
@@ -255,10 +256,11 @@ def _constants(parts, C, gated, like):
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #033d3c54
 class _Delta(torch.autograd.Function):
-    "The delta rule in tiles; its output is (b, n, h, dv), and g may be None, as may S"
+    "The delta rule in tiles; its output is (b, n, h, dv), and a may be None, as may S"
     @staticmethod
-    def forward(ctx, q, k, v, beta, g, S, C):
+    def forward(ctx, q, k, v, beta, a, S, C):
         b,h,n,d = q.shape
+        g = None if a is None else log_decays(a)
         dv = v.shape[-1]
         wide = torch.promote_types(q.dtype, torch.float32)
         buffers = Buffers(device=q.device, dtype=wide)
@@ -274,7 +276,7 @@ class _Delta(torch.autograd.Function):
                 _run_states(tile, None if before is None else before[rows])
                 after[rows] = tile.states[-1].view_as(after[rows])
                 tile.store(_tile_output(tile), out, tile.shrink)
-        ctx.save_for_backward(q, k, v, beta, g, S, *states[:-1])
+        ctx.save_for_backward(q, k, v, beta, g, a, S, *states[:-1])
         ctx.C = C
         ctx.set_materialize_grads(False) # no zeros for outputs without a gradient
         return whole,states[-1]
@@ -297,12 +299,12 @@ def _store_gradients(tile, dO, grads):
 # %% ../../nbs/15_kernels/04_delta.ipynb #ac7956b9
 def _backward(ctx, dO, R_last):
     "The gradients of `_Delta`, tile by tile from the last to the first"
-    q,k,v,beta,g,S,*states = ctx.saved_tensors
+    q,k,v,beta,g,a,S,*states = ctx.saved_tensors
     xs = q,k,v,beta,g
     C = ctx.C
     dO = torch.zeros_like(v) if dO is None else dO.transpose(1,2)
     if torch.is_grad_enabled():
-        return differentiable_delta_gradients((*xs,S), (dO,R_last), C)
+        return differentiable_delta_gradients((q,k,v,beta,a,S), (dO,R_last), C)
     grads = [gradient_like(x) for x in xs]
     dS = None if S is None else torch.empty_like(S)
     wide = torch.promote_types(q.dtype, torch.float32)
@@ -319,6 +321,7 @@ def _backward(ctx, dO, R_last):
             R = _run_back(tile, G, R)
             _store_gradients(tile, G, grads)
         if S is not None: dS[rows] = R.view_as(dS[rows])
+    if a is not None: grads[-1].div_(a+least_decay(a))
     return (*grads,dS,None)
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #852539fe
@@ -326,7 +329,7 @@ _Delta.backward = staticmethod(_backward)
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #71b5df2e
 def differentiable_delta_gradients(
-    inputs:tuple, # q, k, v, beta and g of the kernel, and its state; None for what there is not
+    inputs:tuple, # q, k, v, beta and decays of the kernel, and its state; None for what there is not
     cotangents:tuple, # Gradients of the output and of the last state
     C:int, # Positions in a chunk
 )->tuple: # One gradient for each argument of the kernel
@@ -340,10 +343,10 @@ def tiled_delta_attention(
     k:Tensor, # Keys of length one, (b, h, n, d)
     v:Tensor, # Values, (b, h, n, dv)
     beta:Tensor, # Step sizes, (b, h, n, 1)
-    g:Tensor=None, # Logarithms of decays, (b, h, n, 1)
+    a:Tensor=None, # Decays, (b, h, n, 1)
     S:Tensor=None, # State, (b, h, d, dv)
     chunk_size:int=None, # Positions in a chunk; None for 32
 ): # `(out, S)`
     "Tiles for the cache of a CPU; no products are kept for the backward pass"
-    out,S = _Delta.apply(q, k, v, beta, g, S, min(chunk_size or 32, q.shape[2]))
+    out,S = _Delta.apply(q, k, v, beta, a, S, min(chunk_size or 32, q.shape[2]))
     return out.transpose(1,2),S

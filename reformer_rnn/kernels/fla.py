@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..core import ordinary_only
 from ..attention.backend import register_kernel
+from ..attention.decay import log_decays
 from ..attention.linear import safe_divide,same
 
 # %% ../../nbs/15_kernels/05_fla.ipynb #993085e9
@@ -65,10 +66,10 @@ def gated_refusal(q, k, v, *args, **options):
     learns = torch.is_grad_enabled() and any(x.requires_grad for x in xs)
     return hopper_refusal(q.device) if learns else ''
 
-def delta_refusal(q, k, v, beta, g=None, *args, **options):
+def delta_refusal(q, k, v, beta, a=None, *args, **options):
     "`gated_refusal` for the delta rule, where decays may be missing"
-    if g is None: return fla_refusal(q, k, v)
-    return gated_refusal(q, k, v, beta, g)
+    if a is None: return fla_refusal(q, k, v)
+    return gated_refusal(q, k, v, beta, a)
 
 # %% ../../nbs/15_kernels/05_fla.ipynb #c8bf4d3d
 def _swap(x): return x.transpose(1,2).contiguous()
@@ -114,11 +115,12 @@ def fla_decay_attention(
     q:Tensor, # Queries, (b, h, n, d)
     k:Tensor, # Keys, (b, h, n, d)
     v:Tensor, # Values, (b, h, n, dv)
-    g:Tensor, # Logarithms of decays, (b, h, n, d or 1)
+    a:Tensor, # Decays, (b, h, n, d or 1)
     S:Tensor=None, # State, (b, h, d, dv)
     chunk_size:int=None, # Not used: the kernels have chunks of their own
 ): # `(out, S)`
     "Fused kernels for an NVIDIA GPU; from flash-linear-attention"
+    g = log_decays(a)
     if g.shape[-1]>1: return call_fla('gla.chunk_gla', (q,k,v,g), S)
     return call_fla('simple_gla.chunk_simple_gla', (q,k,v), S, g=g.squeeze(-1))
 
@@ -128,12 +130,12 @@ def fla_delta_attention(
     k:Tensor, # Keys of length one, (b, h, n, d)
     v:Tensor, # Values, (b, h, n, dv)
     beta:Tensor, # Step sizes, (b, h, n, 1)
-    g:Tensor=None, # Logarithms of decays, (b, h, n, 1)
+    a:Tensor=None, # Decays, (b, h, n, 1)
     S:Tensor=None, # State, (b, h, d, dv)
     chunk_size:int=None, # Not used: the kernels have chunks of their own
 ): # `(out, S)`
     "Fused kernels for an NVIDIA GPU; from flash-linear-attention"
     beta = beta.squeeze(-1)
-    if g is None: return call_fla('delta_rule.chunk_delta_rule', (q,k,v), S, beta=beta)
-    return call_fla('gated_delta_rule.chunk_gated_delta_rule', (q,k,v), S, g=g.squeeze(-1),
-                    beta=beta)
+    if a is None: return call_fla('delta_rule.chunk_delta_rule', (q,k,v), S, beta=beta)
+    return call_fla('gated_delta_rule.chunk_gated_delta_rule', (q,k,v), S,
+                    g=log_decays(a).squeeze(-1), beta=beta)

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['LEAST', 'LEAST_PRODUCT', 'tiles_refusal', 'Buffers', 'tile_slices', 'cut_tile', 'gradients_of', 'gradient_like',
-           'sum_ranges', 'range_tables', 'may_divide']
+           'range_tables', 'may_divide']
 
 # %% ../../nbs/15_kernels/01_tiles.ipynb #429d7dac
 import math
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..core import has_values,ordinary_only
+from ..attention.decay import sum_ranges
 
 # %% ../../nbs/15_kernels/01_tiles.ipynb #1aaaf653
 def tiles_refusal(
@@ -89,20 +90,6 @@ def gradient_like(x):
     rows = x.transpose(1,2)
     like = torch.empty_like(rows, memory_format=torch.contiguous_format)
     return like.transpose(1,2)
-
-# %% ../../nbs/15_kernels/01_tiles.ipynb #a2835086
-def sum_ranges(
-    C:int, # Positions in a chunk
-    like:Tensor, # For dtype and device
-)->Tensor: # (C, C*C + 2*C + 1), zeros and ones
-    "Matrix whose columns sum the places j+1 to i for all (i, j), up to i, after j, and all"
-    at = torch.arange(C, device=like.device)
-    upto = at[:,None]<=at # (place, i)
-    after = at[:,None]>at # (place, j)
-    pairs = upto[:,:,None]&after[:,None]
-    everything = torch.ones_like(upto[:,:1])
-    sums = torch.cat([pairs.flatten(1),upto,after,everything], 1)
-    return sums.to(like.dtype)
 
 # %% ../../nbs/15_kernels/01_tiles.ipynb #31fb5eff
 def range_tables(
