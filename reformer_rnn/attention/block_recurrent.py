@@ -17,7 +17,8 @@ from torch import Tensor,nn
 
 from ..core import (
     cast_state,check_choice,check_int,hide_padding,own_state,state_type,trusted)
-from .layer import AttentionLayer,merge_heads,register_attention,split_heads
+from .layer import (
+    AttentionLayer,gated_mean,merge_heads,register_attention,split_heads)
 from .local import into_tiles
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
                                             check_block_keys,check_rows,keep_blocks,
@@ -35,8 +36,7 @@ class FixedGate(nn.Module):
 
     def forward(self, c, h, z):
         "Keep a share g of the old states c, and take the rest from the proposal z"
-        g = self.b.sigmoid()
-        return c*g + z*(1-g)
+        return gated_mean(z, c, self.b)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #bf0266ba
 class LSTMGate(nn.Module):

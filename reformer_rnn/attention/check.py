@@ -13,9 +13,9 @@ import torch
 from torch import Tensor,nn
 
 from .layer import run_segments
-from reformer_rnn.attention.report import (
-    Entry,Failed,LayerReport,Skipped,Subject,ask,described,in_words,layer_check,layer_checks,
-    make_subject,wake)
+from .report import (
+    Entry,Failed,LayerReport,Skipped,Subject,TimeUp,ask,described,guarded,in_words,layer_check,
+    layer_checks,make_subject,text_of,wake)
 from ..core import (
     check_choice,check_int,map_state,saved_nbytes,select_state,state_nbytes)
 
@@ -208,7 +208,7 @@ def _check_later_nan(subject):
     x[:,-1] = math.nan
     try:
         with torch.no_grad(): y,_ = subject.call(subject.module(), x)
-    except ValueError as e: return f'is refused: {e}'
+    except ValueError as e: return f'is refused: {text_of(e)}'
     reached = y[0,:-1].isnan().any(-1).sum().item()
     return f'reaches {reached} of {n-1} earlier outputs' if reached else 'stays where it is'
 
@@ -236,12 +236,16 @@ def _cuts(n):
 def _check_segments(subject):
     _need_state(subject)
     module = subject.module()
-    for n in subject.sizes:
+    most = getattr(module, 'same_up_to', math.inf)
+    sizes = [n for n in subject.sizes if n<=most]
+    if not sizes: raise Skipped(f'it promises this for texts of up to {most} positions only')
+    for n in sizes:
         x = subject.input(2, n)
         with torch.no_grad(): whole,state = subject.call(module, x)
         if state is None: raise Failed('takes a state and returns none', **_example(subject, x))
         for lengths in _cuts(n): _same_in_pieces(subject, module, x, whole, lengths)
-    return f'up to {n} positions'
+    more = '' if most==math.inf else f'; beyond {most} it depends on the cuts, as the layer says'
+    return f'up to {n} positions{more}'
 
 def _same_in_pieces(subject, module, x, whole, lengths):
     "Compare pieces with the whole"
@@ -333,7 +337,7 @@ def _need_mask(subject, n):
     module = subject.module()
     try: subject.call(module, subject.input(2, n), mask=_key_mask(n, 'after', subject.device))
     except (ValueError,NotImplementedError) as e:
-        if 'mask' in str(e): raise Skipped(f'it refuses masks: {e}') from e
+        if 'mask' in text_of(e): raise Skipped(f'it refuses masks: {text_of(e)}') from e
         raise
     return module
 
@@ -496,7 +500,7 @@ def _check_devices(subject):
         with torch.device('meta'), torch.no_grad(): y = _first_output(here, x)
     except Exception as e:
         # made there and moved at once: right on a device that has numbers
-        if 'no data' in str(e): return 'moved to the meta device'+looked
+        if 'no data' in text_of(e): return 'moved to the meta device'+looked
         raise Failed(f'with another default device than that of x: {in_words(e)}') from e
     if y.device!=x.device: raise Failed(f'y is on {y.device}, x on {x.device}')
     return 'moved to the meta device'+looked
@@ -511,7 +515,7 @@ def _try_meta(subject, module, x):
     "Call a layer on the meta device, where one that looks at numbers cannot be called"
     try: y = _first_output(module, x)
     except Exception as e:
-        text = str(e)
+        text = text_of(e)
         if 'item()' in text or 'no data' in text:
             return '; it looks at numbers, so not called there'
         raise Failed(f'on the meta device: {in_words(e)}') from e
@@ -661,24 +665,28 @@ def check_layer(
     causal:bool=True, # Does it promise to be causal? Otherwise that is not tested
     skip:tuple=(), # Names of checks to leave out
     seed:int=0, # Seed of all random numbers
+    seconds:float=120, # Time for the first calls and for each check, after which a layer is stopped
     **options, # Other arguments of the class or function
 )->LayerReport:
     "Test a layer that maps (b, n, d) to (b, n, d), and report what works and what fails"
     check_int('d_model', d_model); check_int('seed', seed, minimum=0)
     for name in skip: check_choice('check', name, [o.name for o in layer_checks])
     name = layer if isinstance(layer, str) else getattr(layer, '__name__', type(layer).__name__)
-    with torch.random.fork_rng(devices=[]):
-        try: subject = _prepared(layer, d_model, causal, seed, options)
-        except Failed as e: return LayerReport(name, d_model, [Entry('called', 'failed', e.text)])
-        entries = [ask(o, subject) for o in layer_checks if o.name not in skip]
+    try:
+        with guarded(seconds): subject = _prepared(layer, d_model, causal, seed, options)
+    except Failed as e: return LayerReport(name, d_model, [Entry('called', 'failed', e.text)])
+    except TimeUp as e: return LayerReport(name, d_model, [Entry('called', 'failed', str(e))])
+    entries = [ask(o, subject, seconds) for o in layer_checks if o.name not in skip]
     return LayerReport(name, d_model, entries)
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #15dff4b7
 def _prepared(layer, d_model, causal, seed, options):
     "Build the layer and try to call it; `Failed` if no call works"
     subject = make_subject(layer, d_model, causal, seed, **options)
-    try: copy.deepcopy(subject.layer)
+    try: again = copy.deepcopy(subject.layer)
     except Exception as e: raise Failed(f'cannot be copied: {in_words(e)}') from e
+    if not isinstance(again, nn.Module):
+        raise Failed(f'its copy is a {type(again).__name__}: expected a module from __deepcopy__')
     subject.try_lengths()
     if not subject.lengths:
         e = subject.errors[16]

@@ -14,7 +14,7 @@ from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,check_qkv,discrete_choice,state_type
-from .layer import AttentionLayer,register_attention
+from .layer import AttentionLayer,gated_mean,register_attention
 from .local import all_real
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
                                             check_block_keys,check_rows,keep_blocks,
@@ -221,8 +221,7 @@ def attend(self:MemorizingAttention, q, k, v, state, mask):
     state = self.begin(k, v) if state is None else state
     near,k,v,real = self.attend_blocks(q, k, v, state, mask)
     far,store = self.look_up(plain, k, v, real, state.store)
-    gate = self.gate.sigmoid().to(near.dtype)
-    out = torch.lerp(near, far, gate.view(-1, 1, 1))
+    out = gated_mean(near, far, self.gate.view(-1, 1, 1))
     kept = keep_blocks(k, v, real, self.window)
     return out,MemoryState(*kept, store)
 

@@ -194,6 +194,11 @@ class RelativeAttention(QKVAttention):
         self.to_r = nn.Linear(d_model, self.n_heads*self.d_head, bias=False)
         self.u,self.w = (nn.Parameter(.02*torch.randn(self.n_heads, self.d_head)) for _ in range(2))
 
+    @property
+    def same_up_to(self):
+        "Beyond the memory, positions at the beginning of a segment see more than those at its end"
+        return math.inf if self.same_length else self.mem_len+1
+
     def extra_repr(self):
         return (f'{super().extra_repr()}, mem_len={self.mem_len}, clamp_len={self.clamp_len}, '
                 f'same_length={self.same_length}')

@@ -16,7 +16,7 @@ from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,hide_padding,open_size,state_type
-from .layer import QKVAttention,register_attention
+from .layer import QKVAttention,gated_mean,register_attention
 from .rem import (
     check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix)
 from .softmax import KVState,softmax_attention
@@ -61,14 +61,18 @@ def default_heads(
     return regular+pairs
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a813edd0
+def _wide()->torch.dtype:
+    "The default type, but at least float32"
+    return torch.promote_types(torch.get_default_dtype(), torch.float32)
+
 def _spread_values(
     n:int, # How many
     signed:bool=False, # Half of them negative?
 )->Tensor: # (n,)
     "Numbers spread evenly over [1, 2], or over [-2, -1] and [1, 2]"
-    if n==1: return torch.tensor([1.5])
-    if not signed: return torch.linspace(1, 2, n)
-    x = torch.linspace(0, 2, n)
+    if n==1: return torch.tensor([1.5], dtype=_wide())
+    if not signed: return torch.linspace(1, 2, n, dtype=_wide())
+    x = torch.linspace(0, 2, n, dtype=_wide())
     return torch.where(x<1, x-2, x)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #b7b25d6d
@@ -95,7 +99,7 @@ class REM(nn.Module):
         # γ = σ(ν)
         if pairs:
             self.nu = nn.Parameter(_spread_values(len(pairs)))
-            angles = torch.full((len(pairs),), torch.pi/4)
+            angles = torch.full((len(pairs),), torch.pi/4, dtype=_wide())
             self.theta = nn.Parameter(angles)
         # for each head, the index of its decay and angle among all of them
         numbers = [[i] for i in regular]+list(pairs.values())
@@ -106,6 +110,14 @@ class REM(nn.Module):
     def extra_repr(self):
         names = [f'{kind}/{d}' if d>1 else kind for kind,d,_ in self.heads]
         return ', '.join(names)
+
+    def _apply(self, fn, recurse=True):
+        "Move decays and angles, but leave them in float32 at least"
+        def moved(x):
+            y = fn(x)
+            narrow = y.is_floating_point() and y.dtype.itemsize<4
+            return x.to(y.device, torch.promote_types(x.dtype, torch.float32)) if narrow else y
+        return super()._apply(moved, recurse)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #9eb69929
 def _check_heads(heads)->list: # Of (kind, dilation, pair)
@@ -231,10 +243,7 @@ def blend(
 )->Tensor: # (b, h, n, w); heads without a matrix are as they were
     "(1-σ(μ))·attended + σ(μ)·recurrent (Huang et al. 2023)"
     r = recurrent.shape[1]
-    wide = torch.promote_types(mu.dtype, torch.float32)
-    gate = mu.to(wide).sigmoid()
-    gate = gate.to(attended.dtype).view(-1, 1, 1)
-    mixed = torch.lerp(attended[:,:r], recurrent.to(attended.dtype), gate)
+    mixed = gated_mean(attended[:,:r], recurrent.to(attended.dtype), mu.view(-1, 1, 1))
     if r==attended.shape[1]: return mixed
     return torch.cat([mixed,attended[:,r:]], 1)
 

@@ -174,7 +174,8 @@ def step(self:LM,
     state:LMState=None, # What an earlier call returned; None at the start
     mask:Tensor=None, # (b, n), False at padding
 ): # `(logits, state)`: logits are (b, n, vocab_sz)
-    "Read tokens and predict the next ones, continuing from `state`"
+    """Read tokens and predict the next ones, continuing from `state`; how a text is cut does not
+    matter, except beyond the memory of relative attention"""
     x,state = self.read(ids, state, mask)
     return self.out(x),state
 
