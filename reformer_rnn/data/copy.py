@@ -168,11 +168,6 @@ class GeneratedDL(Shown, TfmdDL):
 
 # %% ../../nbs/40_data/01_copy.ipynb #582d0a0a
 @patch
-def after_iter(self:GeneratedDL):
-    "Count a complete pass"
-    self.epoch += 1
-
-@patch
 def rewind(self:GeneratedDL):
     "Begin with the first pass again"
     self.epoch = 0

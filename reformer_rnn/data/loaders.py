@@ -8,7 +8,9 @@ __all__ = ['IGNORE', 'ShownBatch', 'written', 'TokenRows', 'Shown', 'NoData', 'L
 # %% ../../nbs/40_data/00_loaders.ipynb #e9755032
 import pandas as pd
 from fastai.data.core import DataLoaders,show_batch,show_results
+from fastai.learner import SkipToEpoch
 from fastai.torch_core import display_df,to_cpu
+from fastcore.basics import patch
 
 # %% ../../nbs/40_data/00_loaders.ipynb #10c80e79
 IGNORE = -100 # Targets with this value count neither in the loss nor in a metric
@@ -81,6 +83,28 @@ class Shown:
     )->ShownBatch:
         "The batch in a form that can be shown"
         return TokenRows(to_cpu(b), self.vocab)
+
+    epoch = 0 # Passes completed
+    def after_iter(self):
+        "Count a complete pass"
+        self.epoch += 1
+
+    def skip_to(self,
+        epoch:int, # Number of the pass that comes next, from 0; passes that are done stay done
+    ):
+        "Leave out the passes before, and draw the order of each, on which the next one depends"
+        while self.epoch<epoch:
+            self.randomize()
+            self.before_iter()
+            self.get_idxs()
+            self.epoch += 1
+
+# %% ../../nbs/40_data/00_loaders.ipynb #282703ca
+@patch
+def before_fit(self:SkipToEpoch):
+    "Let the training loader leave out the epochs that are not trained"
+    skip_to = getattr(type(self.dls.train), 'skip_to', None)
+    if skip_to is not None: skip_to(self.dls.train, self._skip_to)
 
 # %% ../../nbs/40_data/00_loaders.ipynb #4e1a56fe
 class NoData:

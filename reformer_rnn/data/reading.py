@@ -189,6 +189,17 @@ def rewind(self:DocumentDL):
     self.epoch = self.step = self.start = 0
 
 @patch
+def after_iter(self:DocumentDL):
+    "Nothing: the last batch has counted the pass"
+
+@patch
+def skip_to(self:DocumentDL, epoch):
+    "Leave out the passes before"
+    if self.epoch<epoch:
+        self.rewind()
+        self.epoch = epoch
+
+@patch
 def create_item(self:DocumentDL, i):
     "The first row of a step"
     return tuple(x[0] for x in self.read_step(i or 0))
@@ -360,6 +371,18 @@ def load_state_dict(self:Portions,
     self.dl.load_state_dict(state['reading'])
     self.done = check_int('done', state['done'], 0, self.n_steps)
     self.reading = iter(())
+
+@patch
+def skip_to(self:Portions,
+    epoch:int, # Number of the portion that comes next, from 0
+):
+    "Leave out the portions before, unless reading has begun"
+    if self.dl.epoch or self.dl.step: return
+    step = epoch*self.n_steps
+    while step>=len(self.dl):
+        step -= len(self.dl)
+        self.dl.epoch += 1
+    self.dl.step = self.dl.start = step
 
 # %% ../../nbs/40_data/08_reading.ipynb #79fd94ec
 def bits_per_byte(

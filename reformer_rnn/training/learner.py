@@ -88,7 +88,7 @@ def lr_find(self:SequenceLearner,
 ): # The suggested learning rates
     "Find a learning rate, and let the training data begin with the epoch that was due"
     own = vars(self.dls.train)
-    before = own.get('epoch')
+    before = own.get('epoch', getattr(type(self.dls.train), 'epoch', None))
     try: return Learner.lr_find(self, *args, **kwargs)
     finally:
         if before is not None: own['epoch'] = before
