@@ -480,6 +480,7 @@ def _beginning(learn, memory):
 def _rewind(ckpt):
     "Go back to the beginning of the epoch of the checkpoint"
     start = ckpt.found['start']
+    ckpt.learn.dls.n_inp # for which fastai reads an item, once
     with _forged(ckpt.newest):
         restore_random_states(ckpt.learn.model, start['random'])
         set_loader_states(ckpt.learn.dls.loaders, start['loaders'])
@@ -651,11 +652,13 @@ def _begin(ckpt):
     check_writable(ckpt.folder)
     if not process_rank(): remove_left_over(ckpt.folder)
     ckpt.stack.callback(_remove_empty, ckpt.folder)
-    ckpt.facts = run_facts(learn, ckpt.config)
+    ckpt.memory = Remembered(learn)
+    untouched = ckpt.memory.save('loader')
+    ckpt.facts = run_facts(learn, ckpt.config) # which reads some items
+    ckpt.memory.put_back(untouched)
     _check_processes(ckpt.facts)
     found,ckpt.newest = from_first(partial(_find, ckpt.folder, ckpt.resume, ckpt.facts))
     ckpt.found = found | found['others'][process_rank()-1] if found and process_rank() else found
-    ckpt.memory = Remembered(learn)
     ckpt.saved_at = time.perf_counter()
     learn.all_batches = partial(_batches, ckpt)
     ckpt.stack.callback(vars(learn).pop, 'all_batches', None)

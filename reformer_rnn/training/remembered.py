@@ -13,6 +13,7 @@ from functools import lru_cache,partial
 
 import numpy as np
 import torch
+from fastai.callback.core import Callback
 from fastai.learner import Learner
 from fastcore.foundation import L
 from torch import Tensor,nn
@@ -24,8 +25,10 @@ fastai_attributes = dict(Recorder=('lrs','iters','losses','values'), ParamSchedu
                          EarlyStoppingCallback=('best','new_best','wait'),
                          ReduceLROnPlateau=('best','new_best','wait'),
                          WandbCallback=('_wandb_step','_wandb_epoch'))
-_libraries = {'torch','numpy','fastai','fastcore','fastprogress','reformer_rnn',
-              *sys.stdlib_module_names}
+_libraries = {'torch','numpy','fastai','fastcore','fasttransform','fastprogress','plum',
+              'reformer_rnn',*sys.stdlib_module_names}
+
+_searched = {'fastai','fastcore','fasttransform','reformer_rnn'} # for objects of your own
 
 def _package(o): return str(getattr(o, '__module__', None)).partition('.')[0]
 
@@ -138,8 +141,10 @@ def _attributes(o):
     if isinstance(o, Learner): # in which callbacks store something, also in place of its methods
         classes = [c for cb in o.cbs for c in type(cb).__mro__ if _of_library(c)]
         theirs = theirs.union(*map(_stored, classes))
-        own = {k: v for k,v in own.items() if not callable(getattr(cls, k, None))}
-    for name in sorted(own.keys()-{*declared}, key=lambda name: name in theirs):
+        own = {k: v for k,v in own.items()
+               if not callable(getattr(cls, k, None)) and not isinstance(v, Callback)}
+    others = [name for name in own if name not in declared]
+    for name in sorted(others, key=lambda name: name in theirs):
         yield name,own[name],name not in theirs,partial(_set, o, name)
 
 def _in_module(m):
@@ -238,7 +243,7 @@ def _entered(o):
     if isinstance(o, (type,types.FunctionType)): return _here(o)
     if isinstance(o, (nn.Module,partial,types.MethodType,types.SimpleNamespace)): return True
     cls = type(o)
-    if _stateful(o) or _package(cls) in ('fastai','fastcore','reformer_rnn'): return True
+    if _stateful(o) or _package(cls) in _searched: return True
     special = {'__reduce__','__reduce_ex__','__getstate__','__next__'}
     own = [c for c in cls.__mro__ if not _of_library(c)]
     return bool(own) and not any(special & vars(c).keys() or not _here(c) for c in own)
@@ -400,6 +405,12 @@ class _Saving(_Found):
         return self.made.get((id(o),name), (o,_ABSENT))[1]==value
 
 # %% ../../nbs/50_training/14_remembered.ipynb #9664feaa
+def _new_place(o, name):
+    "The place of an attribute that an object does not have yet; names with a space are no such"
+    of_class = getattr(type(o), name, None)
+    value = of_class if isinstance(of_class, Enum) else _ABSENT
+    return value,None if ' ' in name else partial(_set, o, name)
+
 class _Restoring(_Found):
     "Puts a tree back"
     def __init__(self, learn, made):
@@ -437,8 +448,7 @@ class _Restoring(_Found):
             o.load_state_dict(self.node(o.state_dict(), nodes['state_dict()'], path))
         for name,node in nodes.items():
             if name=='state_dict()': continue
-            new_place = _ABSENT,None if ' ' in name else partial(_set, o, name)
-            value,put = places.get(name, new_place)
+            value,put = places.get(name) or _new_place(o, name)
             new = self.node(value, node, f'{path}.{name}')
             self.made.pop((id(o),name), None)
             if new is value or new is _ABSENT: continue
