@@ -28,7 +28,7 @@ from fastai.optimizer import Lookahead,OptimWrapper,Optimizer
 from fastai.torch_core import num_distrib
 from fastcore.foundation import L
 
-from ..core import check_int,parts_with,state_to
+from ..core import check_int,state_to
 from ..files import check_writable
 from ..pretrained import specification
 from .callbacks import TemporaryChange
