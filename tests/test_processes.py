@@ -1,6 +1,7 @@
 "Two processes under torchrun do what one process does, write one record, and go on after a signal."
-import json, os, signal, subprocess, sys, time
+import json, os, signal, socket, subprocess, sys, time
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,28 @@ def test_two_processes(tmp_path):
     assert stopped.returncode != 0 and err.count('reformer_rnn charlm: stopped by SIGTERM after step') == 1, err
     assert 'going on from' in finish(start(tmp_path/'stopped', '--resume', launcher=TORCHRUN))
     same_curve(b, record(tmp_path/'stopped'), 0)
+
+def one_of_two(number, port, folder):
+    "Be one of two processes that nobody watches, in a program that has the heavy imports behind it."
+    from conftest import as_script
+    os.environ.update(RANK=str(number), LOCAL_RANK=str(number), WORLD_SIZE='2', MASTER_ADDR='127.0.0.1',
+                      MASTER_PORT=str(port), OMP_NUM_THREADS='1')
+    options = 'charlm', *SIZES.split(), '--results', str(folder/'results'), '--checkpoint-steps', '5'
+    command = str(Path(sys.executable).with_name('reformer_rnn'))
+    as_script(command, folder, options, folder/f'out{number}', folder/f'err{number}')
+
+@pytest.mark.skipif(os.name == 'nt', reason='signals')
+def test_the_other_ends(tmp_path):
+    "One of two is killed, and no launcher watches: the other ends, and says why in one sentence."
+    from conftest import FORKS, ended
+    with socket.socket() as s: s.bind(('127.0.0.1', 0)); port = s.getsockname()[1]
+    both = [FORKS.Process(target=one_of_two, args=(i, port, tmp_path)) for i in (0, 1)]
+    for o in both: o.start()
+    while not list(tmp_path.glob('results/*.checkpoints/step-*')): time.sleep(.01); assert both[0].is_alive()
+    both[1].kill()
+    assert ended(both[0], 60) == 1  # and not -9, as if it had to be killed
+    said = (tmp_path/'err0').read_text().splitlines()
+    assert len(said) == 1 and 'process 1 has died, or was killed' in said[0], said
 
 @pytest.mark.skipif(not find_spec('accelerate'), reason='accelerate is not installed')
 def test_accelerate_launch(tmp_path):

@@ -54,8 +54,8 @@ def explain(
 )->str: # Empty for a fault of the program, which deserves its traceback
     "Say in one line what the user can do about an error"
     from reformer_rnn.core import first_line,own_words # PyTorch, which `--help` does not need
-    if isinstance(e, (ValueError,FileNotFoundError,ImportError,FloatingPointError)):
-        return own_words(e)
+    plain = ValueError,FileNotFoundError,ImportError,FloatingPointError,ConnectionError
+    if isinstance(e, plain): return own_words(e)
     if isinstance(e, MemoryError) or 'out of memory' in str(e) or "can't allocate memory" in str(e):
         return ('the memory does not suffice: choose a smaller model, batch or length '
                 f'({first_line(e)})')

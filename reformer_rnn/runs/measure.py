@@ -10,6 +10,7 @@ __all__ = ['Seconds', 'synchronize', 'in_turns', 'timed', 'timed_lengths', 'both
 # %% ../../nbs/60_runs/06_measure.ipynb #636083b8
 import time
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict,dataclass
 from importlib.metadata import PackageNotFoundError,version
@@ -23,6 +24,7 @@ from torch import Tensor
 
 from ..core import check_int,memory_mark,seed_everything
 from ..files import check_writable,write_json
+from ..training.processes import end_with_parent
 from .experiment import Experiment,Settings,print_tables
 from .interval import Measured,over_medians,over_rounds
 from .record import environment
@@ -165,7 +167,11 @@ def rows_ratio(
     return measure
 
 # %% ../../nbs/60_runs/06_measure.ipynb #971a9ecf
-def _start(threads): torch.set_num_threads(threads); seed_everything(0)
+def _start(threads):
+    "Begin a fresh process"
+    end_with_parent()
+    torch.set_num_threads(threads)
+    seed_everything(0)
 
 def _imported(*functions):
     "How to start processes with these functions' modules already imported, where a system can fork"
@@ -181,10 +187,14 @@ def in_process(
     threads:int=1, # Threads of PyTorch
     env:dict=None, # Variables of the environment to set, such as those of an allocator
 ): # What it returns
-    "Call a function in a fresh process"
+    "Call a function in a fresh process, or raise `ConnectionError` if that process dies"
     context = get_context('spawn') if env else _imported(f, *args)
     pool = ProcessPoolExecutor(1, mp_context=context, initializer=_start, initargs=(threads,))
-    with modified_env(**(env or {})), pool: return pool.submit(f, *args).result()
+    try:
+        with modified_env(**(env or {})), pool: return pool.submit(f, *args).result()
+    except BrokenProcessPool as e:
+        raise ConnectionError(f'the process that was to call {f.__name__} has died, or was killed; '
+                              'it may have needed more memory than there is') from e
 
 # %% ../../nbs/60_runs/06_measure.ipynb #c5d837de
 def _peak(make, args):

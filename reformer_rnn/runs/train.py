@@ -23,7 +23,7 @@ from filelock import FileLock,Timeout
 
 # %% ../../nbs/60_runs/04_train.ipynb #2a926587
 from ..core import check_choice,check_int,count_parameters,first_line
-from ..files import check_writable,write_json
+from ..files import check_writable,is_left_over,temporary_name,write_json
 from ..models.lm import LM,attention_as
 from ..models.names import parse_attention
 from ..training.checkpoints import Checkpoint,OtherRun,data_fingerprint,differences
@@ -248,9 +248,9 @@ def run_one(
             if own_checkpoints(cfg, attention, seed): # a kill may have left some
                 remove_checkpoints(cfg, attention, seed)
             return kept.record
-        path.parent.mkdir(parents=True, exist_ok=True) # somebody may have removed it meanwhile
-        write_json(path, record)
-        describe_model(path, record)
+        try: describe_model(path, record)
+        except ValueError as e: print(f'  the model has no card: {first_line(e)}', flush=True)
+        write_json(path, record) # last: with it the run is finished
         remove_checkpoints(cfg, attention, seed)
     print('  {seconds:.0f} s, {tokens_per_second:,.0f} tokens/s'.format(**record['throughput']))
     return record
@@ -313,6 +313,19 @@ def under_attention(
 
 # %% ../../nbs/60_runs/04_train.ipynb #930c2a83
 @contextmanager
+def _own_place(cfg):
+    """Settings with a folder of its own for each process but the first, inside a `with` block; what
+    killed ones have left is removed"""
+    if not process_rank(): yield cfg; return
+    folder = Path(tempfile.gettempdir())
+    for o in folder.glob('.reformer_rnn.[0-9]*'):
+        if is_left_over(o): shutil.rmtree(o, ignore_errors=True)
+    own = folder/temporary_name()
+    own.mkdir(mode=0o700)
+    try: yield replace(cfg, results=str(own))
+    finally: shutil.rmtree(own, ignore_errors=True)
+
+@contextmanager
 def joined(
     cfg, # Settings of an experiment
 ):
@@ -321,8 +334,8 @@ def joined(
         raise ValueError(f'{num_distrib()} processes: there is nothing to share among them here; '
                          'start it without torchrun or accelerate launch')
     device = getattr(cfg, 'device', 'cpu')
-    with process_group(device), quiet_others(), tempfile.TemporaryDirectory() as scratch:
-        try: yield replace(cfg, results=scratch) if process_rank() else cfg
+    with process_group(device), quiet_others(), _own_place(cfg) as own:
+        try: yield own
         except KeyboardInterrupt as e:
             if process_rank(): sys.exit(getattr(e, 'code', 130)) # the first one says it
             raise
