@@ -8,7 +8,7 @@ __all__ = ['LongRun', 'check_device', 'run_path', 'ShowEpochs', 'Kept', 'run_cal
            'run_all', 'Training', 'language_model', 'under_attention', 'joined']
 
 # %% ../../nbs/60_runs/04_train.ipynb #13fd5999
-import shutil,sys,tempfile
+import shutil,signal,sys,tempfile,threading
 from contextlib import contextmanager,suppress
 from dataclasses import asdict,dataclass,field,replace
 from math import inf
@@ -26,7 +26,8 @@ from ..core import check_choice,check_int,count_parameters,first_line
 from ..files import check_writable,is_left_over,temporary_name,write_json
 from ..models.lm import LM,attention_as
 from ..models.names import parse_attention
-from ..training.checkpoints import Checkpoint,OtherRun,data_fingerprint,differences
+from ..training.checkpoints import (
+    Checkpoint,OtherRun,Stopped,data_fingerprint,differences)
 from ..training.snapshots import list_checkpoints,read_checkpoint
 from ..training.processes import (
     Processes,from_first,process_group,process_rank,quiet_others,several_processes,sum_all)
@@ -325,6 +326,11 @@ def _own_place(cfg):
     try: yield replace(cfg, results=str(own))
     finally: shutil.rmtree(own, ignore_errors=True)
 
+def _on_term(signum, frame):
+    "What SIGTERM does where no `Checkpoint` listens, such as in the evaluation after a training"
+    raise Stopped('stopped by SIGTERM; run the same again with resume to go on from what is saved',
+                  signum)
+
 @contextmanager
 def joined(
     cfg, # Settings of an experiment
@@ -334,8 +340,13 @@ def joined(
         raise ValueError(f'{num_distrib()} processes: there is nothing to share among them here; '
                          'start it without torchrun or accelerate launch')
     device = getattr(cfg, 'device', 'cpu')
-    with process_group(device), quiet_others(), _own_place(cfg) as own:
-        try: yield own
-        except KeyboardInterrupt as e:
-            if process_rank(): sys.exit(getattr(e, 'code', 130)) # the first one says it
-            raise
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _on_term) if main else None
+    try:
+        with process_group(device), quiet_others(), _own_place(cfg) as own:
+            try: yield own
+            except KeyboardInterrupt as e:
+                if process_rank(): sys.exit(getattr(e, 'code', 130)) # the first one says it
+                raise
+    finally:
+        if main: signal.signal(signal.SIGTERM, before)

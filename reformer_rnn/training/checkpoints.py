@@ -625,6 +625,11 @@ def _after_step(ckpt, iteration):
     if ckpt.signals.agree(bool(due)): _save(ckpt, ckpt.learn.epoch, iteration)
     if ckpt.signals.agreed: _leave(ckpt)
 
+def _was_long(ckpt):
+    "Would a minute of training be lost, or as much as between two checkpoints?"
+    passed = time.perf_counter()-ckpt.saved_at # on the clock of the first process
+    return not process_rank() and 0<ckpt.every_seconds and passed>min(ckpt.every_seconds, 60)
+
 def _batches(ckpt):
     "Train on the batches of an epoch from the right one on"
     learn = ckpt.learn
@@ -707,16 +712,19 @@ class Checkpoint(TemporaryChange):
         for epoch in range(first, learn.n_epoch):
             learn.epoch = epoch
             learn._with_events(learn._do_epoch, 'epoch', CancelEpochException)
-        if not self.found: return self.after_cancel_fit()
+        if not self.found: return self.end(_was_long(self)) # an evaluation may be stopped as well
         _rewind(self) # training itself was over
         _restore(self)
         self.over = True
 
     def after_cancel_fit(self):
         "Training has ended: obey a signal that came meanwhile"
-        if hasattr(self.learn, 'lr_finder'): return
-        if self.signals.agree(False):
+        if not hasattr(self.learn, 'lr_finder'): self.end(False)
+
+    def end(self, due):
+        "Save what was trained, if it is time to, and leave if that was asked for"
+        if self.signals.agree(due):
             self.start = _beginning(self.learn, self.memory)
             _save(self, self.learn.n_epoch, 0)
-            _leave(self)
+        if self.signals.agreed: _leave(self)
         self.over = True
