@@ -243,6 +243,16 @@ def _place(folder):
             raise ValueError(f'{path/name} is a symbolic link, which was not made here: remove it')
     return path,missing
 
+@contextmanager
+def _explained(path):
+    "Turn what the disk says inside a `with` block into a `ValueError`"
+    try: yield
+    except (OSError,SafetensorError) as e:
+        why = getattr(e, 'strerror', e)
+        if why is None: raise # it is not the disk that says so
+        raise ValueError(f'cannot write into the folder {path} ({why}): free some space, or '
+                         'choose another folder') from e
+
 # %% ../nbs/00_files.ipynb #2ab91db9
 def _refuse(folder, others):
     "Raise `ValueError` if there are files in the way that are not ours"
@@ -323,7 +333,7 @@ def write_together(
     path,missing = _place(folder)
     new = path/_WRITING
     try:
-        with _alone(path):
+        with _explained(path), _alone(path):
             _finish(path)
             try:
                 new.mkdir()
@@ -333,10 +343,6 @@ def write_together(
                 to_disk(path)
                 _move(path)
             finally: shutil.rmtree(new, ignore_errors=True)
-    except (OSError,SafetensorError) as e:
-        why = getattr(e, 'strerror', None) or e
-        raise ValueError(f'cannot write into the folder {path} ({why}): free some space, or '
-                         'choose another folder') from e
     finally:
         if missing:
             with suppress(OSError): path.rmdir() # it is empty after an error
@@ -361,15 +367,11 @@ def remove_together(
     path = Path(folder)
     if not path.is_dir(): return
     path,_ = _place(path)
-    try:
-        with _alone(path):
-            _finish(path)
-            for name,checksum in (_listed(path) or {}).items():
-                if _is_own(path/name, checksum): (path/name).unlink()
-            (path/MANIFEST).unlink(missing_ok=True)
-    except OSError as e:
-        raise ValueError(f'cannot remove the files in {path} ({e.strerror}): remove them by '
-                         'hand') from e
+    with _explained(path), _alone(path):
+        _finish(path)
+        for name,checksum in (_listed(path) or {}).items():
+            if _is_own(path/name, checksum): (path/name).unlink()
+        (path/MANIFEST).unlink(missing_ok=True)
     with suppress(OSError): (path/_LOCK).unlink()
     with suppress(OSError): path.rmdir() # unless there is something else in it
 

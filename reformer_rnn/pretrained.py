@@ -292,8 +292,10 @@ def describe(
     config = specification(model) | dict(
         dtype=types.pop() if len(types)==1 else None, shared=shared_names(model),
         n_parameters=count_parameters(model))
-    config['exchanged'] = exchanged(model, rebuild(config | dict(exchanged={}, shared={})))
-    check_same(model, rebuild(config))
+    new = rebuild(config | dict(exchanged={}, shared={}))
+    config['exchanged'] = exchanged(model, new)
+    if config['exchanged'] or config['shared']: new = rebuild(config)
+    check_same(model, new)
     return config
 
 # %% ../nbs/04_pretrained.ipynb #ce8e2254

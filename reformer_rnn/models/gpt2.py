@@ -129,6 +129,7 @@ def _find_gpt2(name):
                                 'name a folder that `save_pretrained` has written')
     return text,cached
 
+# %% ../../nbs/30_models/12_gpt2.ipynb #224fd0cc
 def _read_gpt2(name, read):
     "Call `read(place, local)` with the name of a model, or with its folder, if it is one of GPT-2"
     place,local = _find_gpt2(name)

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..core import check_int,first_line
 from ..files import MANIFEST,existing_path,remove_together
-from ..pretrained import Pretrained,load_model,write_card
+from ..pretrained import CONFIG,Pretrained,load_model,write_card
 from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
@@ -176,7 +176,7 @@ def describe_model(
 ):
     "Write the card of the model beside a record, if there is one"
     folder = model_folder(path)
-    if not (folder/MANIFEST).is_file(): return
+    if not all((folder/o).is_file() for o in (CONFIG,MANIFEST)): return
     try: write_card(folder, run_card(record))
     except Exception as e: # whatever it is, the record is written
         print(f'  the card of the model is not written: {first_line(e)}', flush=True)
