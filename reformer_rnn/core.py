@@ -458,6 +458,7 @@ def held_in_evaluation(
                     del _held[id(o)]
                     o.training = True
 
+# %% ../nbs/00_core.ipynb #3200d934
 @contextmanager
 def evaluating(
     model:nn.Module, # Any module

@@ -165,7 +165,7 @@ def test_a_decoder_follows_the_choice_of_an_adapter(attention):
             check()
 
 
-class Stop(Callback):
+class Leave(Callback):
     "Leave in the middle of an epoch"
     order = 90
     def after_step(self):
@@ -184,5 +184,5 @@ def test_a_run_goes_on_with_its_state(wrapper, tmp_path):
         with learn.no_bar(), learn.no_logging(): learn.fit(2, 1e-2)
         return [o.detach() for o in learn.model.parameters()]
     whole = fit(make())
-    with pytest.raises(KeyboardInterrupt): fit(make(Checkpoint(tmp_path, every_steps=3), Stop()))
+    with pytest.raises(KeyboardInterrupt): fit(make(Checkpoint(tmp_path, every_steps=3), Leave()))
     for a,b in zip(whole, fit(make(Checkpoint(tmp_path)))): assert torch.equal(a, b)

@@ -448,6 +448,7 @@ class Same:
     def __init__(self, o): self.o = o
     def __eq__(self, other): return isinstance(other, Same) and self.o is other.o
 
+# %% ../../nbs/30_models/02_tape.ipynb #4f00dea6
 _kept_apart = vars(nn.Module()).keys()-{'training'} # tensors, modules and hooks
 _whole = Tensor,nn.Module,type,FunctionType,MethodType,ModuleType # are not looked into
 
@@ -456,15 +457,17 @@ def _mark(value, deep, seen):
     if value is None or isinstance(value, (int,float,str)): return value
     if isinstance(value, _whole) or id(value) in seen: return Same(value)
     seen.add(id(value))
-    whose,inside = type(value),value
+    whose = type(value) if isinstance(value, (tuple,list,set,dict)) else Same(value)
+    inside = value
     if isinstance(value, dict): inside = [*value,*value.values()]
-    elif not isinstance(value, (tuple,list,set)):
-        whose,inside = Same(value),vars(value).values() if deep and hasattr(value, '__dict__') else ()
+    elif isinstance(whose, Same):
+        inside = vars(value).values() if deep and hasattr(value, '__dict__') else ()
         deep -= 1
     # long ones are tables, such as the words of a vocabulary
     if len(inside)>1000: return Same(value),len(inside)
     return whose,[_mark(o, deep, seen) for o in inside]
 
+# %% ../../nbs/30_models/02_tape.ipynb #92d0779b
 def marks_of(model)->list:
     """What decides about a step besides tensors: all modules and their settings, private ones as
     well; of objects among them also the settings inside, two levels deep"""
