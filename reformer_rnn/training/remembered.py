@@ -385,11 +385,13 @@ class _Saving(_Found):
             return ['again',again] if mine else _KEPT
         kind = _kind(o) if path.count('.')<_DEEPEST else None
         if kind is None: return self.leave(o, path, mine)
+        before = len(self.shared)
         self.alive.append(o)
         self.numbers[id(o)] = number = len(self.alive)
         payload = _save[kind](self, o, path, mine)
         if payload is not _KEPT: return [kind,number,payload,getattr(o, 'maxlen', None)]
-        del self.numbers[id(o)]
+        for left_out in self.alive[number-1:]: self.numbers.pop(id(left_out), None)
+        while len(self.shared)>before: self.shared.popitem()
         return _KEPT
 
     def leave(self, o, path, mine):
