@@ -326,6 +326,7 @@ def _own_place(cfg):
     try: yield replace(cfg, results=str(own))
     finally: shutil.rmtree(own, ignore_errors=True)
 
+# %% ../../nbs/60_runs/04_train.ipynb #930c2a84
 def _on_term(signum, frame):
     "What SIGTERM does where no `Checkpoint` listens, such as in the evaluation after a training"
     raise Stopped('stopped by SIGTERM; run the same again with resume to go on from what is saved',
