@@ -9,7 +9,7 @@ __all__ = ['parts', 'readers', 'public_names']
 import sys
 
 from .core import import_modules
-from .pretrained import Pretrained,load_model
+from .pretrained import Pretrained,load_pretrained
 
 parts = 'attention','blocks','models','data','training' # rooms that are brought whole
 # of the runs: what reads results, and not what makes them
@@ -22,7 +22,7 @@ def public_names()->dict: # Name -> object
     runs = import_modules('reformer_rnn.runs')
     modules += [runs[f'reformer_rnn.runs.{name}'] for name in readers]
     names = {name: getattr(module, name) for module in modules for name in module.__all__}
-    return names | dict(Pretrained=Pretrained, load_model=load_model)
+    return names | dict(Pretrained=Pretrained, load_pretrained=load_pretrained)
 
 # %% ../nbs/99_all.ipynb #bb0c49ac
 __all__ = sorted(public_names())

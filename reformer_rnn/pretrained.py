@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['kept_classes', 'companion_modules', 'Kind', 'kinds', 'registries', 'FORMAT', 'CONFIG', 'WEIGHTS', 'CARD', 'Companion',
            'companions', 'Pretrained', 'to_json', 'from_json', 'arguments_of', 'specification', 'find_class', 'build',
-           'shared_names', 'check_sizes', 'rebuild', 'exchanged', 'check_same', 'describe', 'companion', 'git_commit',
-           'stored_tensors', 'model_card', 'write_card', 'shipped_models', 'find_pretrained', 'read_config',
-           'check_tensors', 'load_folder', 'load_model']
+           'shared_names', 'check_sizes', 'rebuild', 'exchanged', 'check_rebuilt', 'describe', 'companion',
+           'git_commit', 'stored_tensors', 'model_card', 'write_card', 'shipped_models', 'find_pretrained',
+           'read_config', 'check_tensors', 'load_folder', 'load_pretrained']
 
 # %% ../nbs/04_pretrained.ipynb #52a5f835
 import inspect,json,subprocess
@@ -260,7 +260,7 @@ def _differences(ours, theirs, say):
     return [say(name, ours.get(name), theirs.get(name)) for name in sorted(ours|theirs)
             if ours.get(name)!=theirs.get(name)]
 
-def check_same(
+def check_rebuilt(
     model:Pretrained, # Model to be saved
     new:Pretrained, # Model that loading would build
 ):
@@ -295,7 +295,7 @@ def describe(
     new = rebuild(config | dict(exchanged={}, shared={}))
     config['exchanged'] = exchanged(model, new)
     if config['exchanged'] or config['shared']: new = rebuild(config)
-    check_same(model, new)
+    check_rebuilt(model, new)
     return config
 
 # %% ../nbs/04_pretrained.ipynb #ce8e2254
@@ -398,7 +398,7 @@ def model_card(
              '', f'{what}. It has {config["n_parameters"]:,} parameters.', '',
              (about or '').strip() or 'What it was trained on is not recorded.', '', '## Use',
              '```python', 'from reformer_rnn.all import *',
-             "model = load_model('this folder')", '```', '', '## Built with', '',
+             "model = load_pretrained('this folder')", '```', '', '## Built with', '',
              '| argument | value |', '| --- | --- |', *rows, '',
              f'Written by [reformer_rnn]({REPOSITORY}) {reformer_rnn.__version__}. '
              'The weights are plain numbers; loading runs no code.']
@@ -567,16 +567,20 @@ def from_pretrained(cls:Pretrained,
         found = config['class']
         if cls is not Pretrained and (config['module'],found)!=(cls.__module__,cls.__name__):
             raise ValueError(f'{folder} holds {found}, not {cls.__name__}: use '
-                             f'{found}.from_pretrained, or `load_model`, which finds the class')
+                             f'{found}.from_pretrained, or `load_pretrained`, which finds the '
+                             'class')
         return load_folder(place, config)
     return read_together(folder, read)
 
-def load_model(
+def load_pretrained(
     name, # As for `from_pretrained`
     **options, # As for `from_pretrained`
 )->Pretrained: # In evaluation mode
     "Load a model of any class"
     return Pretrained.from_pretrained(name, **options)
+
+# %% ../nbs/04_pretrained.ipynb #e8de2d2f
+load_model = load_pretrained # the name that older scripts use
 
 # %% ../nbs/04_pretrained.ipynb #3797fd34
 @patch

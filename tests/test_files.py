@@ -9,7 +9,7 @@ import torch
 
 from reformer_rnn.files import MANIFEST, own_names, read_together, remove_together, write_together
 from reformer_rnn.models.lm import LM
-from reformer_rnn.pretrained import load_model
+from reformer_rnn.pretrained import load_pretrained
 
 pytestmark = pytest.mark.skipif(os.name == 'nt', reason='forks')
 NAMES = 'config.json', 'model.safetensors', 'README.md'
@@ -125,7 +125,7 @@ def test_strange_places(tmp_path, monkeypatch, small):
             try: small.save_pretrained(name)
             except ValueError: ours = set()
             else:
-                assert load_model(name).vocab_sz == 11
+                assert load_pretrained(name).vocab_sz == 11
                 saved += 1
                 ours = {Path(o) for o in (*NAMES, MANIFEST)}
         after = tree(folder)
@@ -151,7 +151,7 @@ def test_full_disk(tmp_path, small):
         codes.append(os.waitstatus_to_exitcode(os.waitpid(fork(lambda: limited(tmp_path, size, small)), 0)[1]))
         if codes[-1]: assert tree(tmp_path) == before
     assert {*codes[:-1]} == {3} and codes[-1] == 0
-    assert torch.equal(load_model(tmp_path).norm.weight, small.norm.weight)
+    assert torch.equal(load_pretrained(tmp_path).norm.weight, small.norm.weight)
 
 @pytest.fixture
 def mount(tmp_path):
@@ -170,7 +170,7 @@ def test_full_mount(mount, small):
     (mount/'thesis.tex').write_text('years of work')
     before = tree(mount)
     with pytest.raises(ValueError, match='No space left'): LM(11, 64, 2, 2, max_len=8).save_pretrained(mount)
-    assert tree(mount) == before and load_model(mount).vocab_sz == 11
+    assert tree(mount) == before and load_pretrained(mount).vocab_sz == 11
 
 def save_often(folder, seed, n):
     torch.manual_seed(seed)
@@ -184,10 +184,10 @@ def test_two_writers_and_a_reader(tmp_path, small):
     writers = [fork(lambda: save_often(tmp_path, seed, 12)) for seed in (1, 2)]
     seen = []
     while writers:
-        seen.append({*load_model(tmp_path).norm.weight.tolist()})
+        seen.append({*load_pretrained(tmp_path).norm.weight.tolist()})
         pid, status = os.waitpid(-1, os.WNOHANG)
         assert status == 0
         if pid: writers.remove(pid)
     assert len(seen) > 3 and all(len(o) == 1 for o in seen)
-    assert {*load_model(tmp_path).norm.weight.tolist()} in ({1}, {2})
+    assert {*load_pretrained(tmp_path).norm.weight.tolist()} in ({1}, {2})
     assert sorted(os.listdir(tmp_path)) == sorted([*NAMES, MANIFEST])

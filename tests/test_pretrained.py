@@ -95,11 +95,11 @@ import sys
 from pathlib import Path
 import torch
 from safetensors.torch import load_file
-from reformer_rnn.pretrained import load_model
+from reformer_rnn.pretrained import load_pretrained
 for folder in sorted(Path(sys.argv[1]).glob('*/model')):
     tensors = load_file(folder.parent/'call.safetensors')
     inputs = [tensors[f'input {i}'] for i in range(len(tensors)-1)]
-    with torch.no_grad(): found = load_model(folder)(*inputs)
+    with torch.no_grad(): found = load_pretrained(folder)(*inputs)
     found = found[0] if isinstance(found, tuple) else found
     print(folder.parent.name, torch.equal(found, tensors['output']), sep=': ')
 '''
@@ -176,14 +176,15 @@ def test_damaged_folders(tmp_path, build):
         folder = tmp_path/'damaged'
         shutil.copytree(tmp_path/'good', folder)
         what = damage(folder, tmp_path/'other', rng, files)
-        with pytest.raises((ValueError, FileNotFoundError)) as e: load_model(folder)
+        with pytest.raises((ValueError, FileNotFoundError)) as e: load_pretrained(folder)
         assert any(name in str(e.value) for name in files), f'{what}: {e.value}'
         shutil.rmtree(folder)
 
 def test_classifier_reads_texts(tmp_path):
     model = classifier()
     folder = model.save_pretrained(tmp_path/'model')
-    script = f'from reformer_rnn.pretrained import load_model; print(load_model({str(folder)!r}).predict("A b c"))'
+    script = ('from reformer_rnn.pretrained import load_pretrained; '
+              f'print(load_pretrained({str(folder)!r}).predict("A b c"))')
     found = eval(run(sys.executable, '-c', script).splitlines()[-1])
     assert found == pytest.approx(model.predict('A b c'))
     assert set(found) == {'bad', 'good'}
@@ -221,7 +222,7 @@ WRONG = {  # What is wrong: what the message says
 def test_wrong_descriptions(tmp_path, what):
     changes, said = WRONG[what]
     LM(11, **small).save_pretrained(tmp_path/'model')
-    with pytest.raises(ValueError) as e: load_model(rewritten(tmp_path/'model', **changes))
+    with pytest.raises(ValueError) as e: load_pretrained(rewritten(tmp_path/'model', **changes))
     assert said in str(e.value) and ('config.json' in str(e.value) or 'model.safetensors' in str(e.value))
 
 def test_hub(tmp_path, monkeypatch):
@@ -298,5 +299,12 @@ def test_scaler_travels_along(tmp_path):
     model = informer()
     model.scaler = Scaler(values, ('a', 'b', 'c'))
     model.save_pretrained(tmp_path/'model')
-    again = load_model(tmp_path/'model').scaler
+    again = load_pretrained(tmp_path/'model').scaler
     assert torch.equal(again.transform(values), model.scaler.transform(values)) and again.columns == ('a', 'b', 'c')
+
+def test_former_names_of_classes():
+    "A configuration that names a class as it was called when it was written means that of today."
+    from reformer_rnn.pretrained import from_json, load_model
+    from reformer_rnn.training.verbs import former_names
+    assert from_json({'$class': 'reformer_rnn.blocks.positions.Embed'}) is TokenEmbedding
+    assert former_names['Embed'] == TokenEmbedding.__name__ and load_model is load_pretrained

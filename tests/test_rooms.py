@@ -201,3 +201,21 @@ def test_lessons_end_with_pitfalls_and_an_exercise(name):
     answers = exercises.count('<details')
     folded = re.findall(r'\n\n<details class="answer"><summary>Answer</summary>\n\n[^<]+\n\n</details>', exercises)
     assert answers and len(folded) == answers, 'each answer stands in <details class="answer">, between empty lines'
+
+# Rooms whose modules are programs, not parts: nobody imports all names of several of them
+PROGRAMS = 'papers', 'exam', 'ledger', 'all'
+
+def exported(path):
+    "The names in `__all__` of a module."
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == '__all__':
+            return ast.literal_eval(node.value) if isinstance(node.value, ast.List) else []
+    return []
+
+def test_no_name_is_exported_twice():
+    "One of them would hide the other in `from reformer_rnn.all import *`, without a word."
+    homes = defaultdict(list)
+    for name, path in modules():
+        for o in [] if room(name) in PROGRAMS else exported(path): homes[o].append(name)
+    assert len(homes) > 500
+    assert {o: found for o, found in homes.items() if len(found) > 1} == {}

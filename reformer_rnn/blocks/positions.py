@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['position_codes', 'check_positions', 'initial_std', 'SinusoidalPositions', 'LearnedPositions', 'AxialPositions',
-           'check_ints', 'get_positions', 'Embed', 'count_positions']
+           'check_ints', 'get_positions', 'TokenEmbedding', 'count_positions']
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #6f96c4cd
 import math
@@ -187,7 +187,7 @@ def get_positions(
     except TypeError as e: raise ValueError(f'{name} positions: {e}') from e
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #171b0ed5
-class Embed(Movable):
+class TokenEmbedding(Movable):
     "Tokens and their positions as vectors"
     def __init__(self,
         vocab_sz:int, # Number of different tokens
@@ -207,9 +207,12 @@ class Embed(Movable):
         self.dropout = nn.Dropout(dropout)
         nn.init.normal_(self.tokens.weight, std=d_model**-.5) # a token is a vector of length one
 
+# %% ../../nbs/20_blocks/01_positions.ipynb #88f6f971
+Embed = TokenEmbedding # the name that older configurations and pickles use
+
 # %% ../../nbs/20_blocks/01_positions.ipynb #8ede3f9e
 @patch
-def forward(self:Embed,
+def forward(self:TokenEmbedding,
     ids:Tensor, # Tokens, (b, n) integers
     start:Tensor=None, # Position of the first token, (b,); None for 0
     # Key mask (b, n), False at padding, which takes no position and becomes zeros

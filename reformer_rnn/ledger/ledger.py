@@ -30,7 +30,7 @@ from ..papers.gpt2.claims import gpt2_claims
 from ..exam.claims import exam_claims
 from ..runs.claim import (
     DECIDED,NOT_RUN,OWN,UNDECIDED,UNTESTED,VERDICTS,Results,effect_text,excludes_theirs,holm,
-    in_words,ledger_row,ours_text,same_fact)
+    count_verdicts,ledger_row,ours_text,same_fact)
 from ..runs.experiment import Experiment,command_lines
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #8434c6b3
@@ -279,7 +279,7 @@ def run_claims(
             print(f'{source}\n{table.to_string(index=False, justify="left")}\n')
         if cfg.commands: print(f'{commands_markdown(source, results)}\n')
         verdicts += [row['verdict'] for _,row in pairs]
-    print(f'{len(verdicts)} claims: {in_words(verdicts)}')
+    print(f'{len(verdicts)} claims: {count_verdicts(verdicts)}')
     if cfg.update: store_ledger(cfg.results, rows)
     return rows
 

@@ -17,7 +17,7 @@ from ..core import (
     check_int,check_mask_type,check_tensor,detach_state,evaluating,select_state,state_type)
 from ..pretrained import Pretrained
 from ..attention.layer import attention_layers,build_attention
-from ..blocks.positions import Embed
+from ..blocks.positions import TokenEmbedding
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Step,check_dropout
 from .generate import (
@@ -134,8 +134,8 @@ class EncoderDecoder(Pretrained):
         check_dropout(dropout)
         self.tgt_vocab_sz = src_vocab_sz if tgt_vocab_sz is None else tgt_vocab_sz
         self.pad = None if pad is None else check_int('pad', pad, 0, src_vocab_sz-1)
-        self.src_embed = Embed(src_vocab_sz, d_model, max_len, positions, dropout)
-        self.tgt_embed = Embed(self.tgt_vocab_sz, d_model, max_len, positions, dropout)
+        self.src_embed = TokenEmbedding(src_vocab_sz, d_model, max_len, positions, dropout)
+        self.tgt_embed = TokenEmbedding(self.tgt_vocab_sz, d_model, max_len, positions, dropout)
         if tgt_vocab_sz is None: self.tgt_embed.tokens.weight = self.src_embed.tokens.weight
         depths = stack_depths(n_layers)
         layer = LayerMaker(d_model, n_heads, max_len, attention, options)

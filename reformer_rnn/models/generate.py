@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['check_sampling', 'token_probabilities', 'penalise_repetition', 'sample_token', 'check_logits', 'check_generator',
            'Generating', 'pad_left', 'join_prompts', 'check_prompts', 'check_key_mask', 'check_room', 'check_stop',
-           'Decoder', 'rows_by_length', 'read_pieces', 'Compiled', 'write_tokens', 'seen_tokens', 'Speed',
+           'Decoder', 'rows_by_length', 'read_pieces', 'CompiledCall', 'write_tokens', 'seen_tokens', 'Speed',
            'generation_speed']
 
 # %% ../../nbs/30_models/03_generate.ipynb #bf254415
@@ -230,7 +230,7 @@ class Decoder:
     ):
         self.model = model
         self.batch = check_int('batch', batch, minimum=0)
-        self.compiled = Compiled if compile else None
+        self.compiled = CompiledCall if compile else None
         self.programs = [] # programs of steps, which the next prompts reuse
         self.reset()
 
@@ -330,7 +330,7 @@ def decoder(self:Generating,
     return Decoder(self, batch, compile)
 
 # %% ../../nbs/30_models/03_generate.ipynb #425b631e
-class Compiled:
+class CompiledCall:
     "A function of tensors through `torch.compile`, or unchanged if that does not work"
     asserts = 'size_asserts','alignment_asserts','scalar_asserts' # of every call
     def __init__(self, f, constants=False):

@@ -140,7 +140,7 @@ def _read_gpt2(name, read):
                                     '`save_pretrained` has written')
         if read_json(folder/'config.json').get('library')=='reformer_rnn':
             raise ValueError(f'the folder {place} holds a model of this library: '
-                             '`load_model` loads it')
+                             '`load_pretrained` loads it')
         return read(str(folder), local)
     return read_together(place, check)
 

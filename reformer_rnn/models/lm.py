@@ -21,7 +21,7 @@ from ..attention.layer import (
 from .search import Generating
 from .names import named_attention
 from .tape import same_form
-from ..blocks.positions import Embed
+from ..blocks.positions import TokenEmbedding
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Stack,check_dropout
 
@@ -137,7 +137,7 @@ class LM(Generating, Pretrained):
         attention,options,reversible = named_attention(attention, options, reversible)
         block,final_norm,stack = model_parts(norm, reversible, block, final_norm, stack)
         layers = model_layers(attention, at, n_layers, d_model, n_heads, max_len, options)
-        self.embed = Embed(vocab_sz, d_model, max_len, positions, dropout)
+        self.embed = TokenEmbedding(vocab_sz, d_model, max_len, positions, dropout)
         self.blocks = stack(block(layer, d_ff, dropout, ff_chunks, activation) for layer in layers)
         self.norm = final_norm(d_model)
         self.out = nn.Linear(d_model, vocab_sz, bias=out_bias)

@@ -21,7 +21,7 @@ from torch import nn
 
 from ..core import state_nbytes,trusting,using_up
 from ..attention.linear import LinearState,elu1,linear_step
-from ..models.generate import Compiled
+from ..models.generate import CompiledCall
 from ..models.lm import LM
 from ..models.tape import Replay
 from .speed import beside,byte_model,check_rnns,wide
@@ -189,7 +189,7 @@ def time_compiled(
     for name in cfg.compiled:
         model = decoding_model(cfg, name)
         state = read_on(model, None, cfg.window+cfg.window//4, 1)
-        calls[name] = writing(cfg, model, state, compiled=Compiled)
+        calls[name] = writing(cfg, model, state, compiled=CompiledCall)
     calls |= limit_calls(cfg, cfg.positions[0]) if calls else {}
     return each_of(cfg.tokens, timed('name', calls, cfg.rounds, warmup=2))
 

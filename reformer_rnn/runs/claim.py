@@ -8,8 +8,8 @@ __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'R
            'result_folders', 'Results', 'mean_of', 'difference', 'bits_in_training', 'minus', 'pooled', 'run_name',
            'check_definition', 'check_settings', 'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text',
            'at_least', 'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show',
-           'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measured', 'finite', 'as_judged',
-           'ours_text', 'excludes_theirs', 'effect_text', 'in_words', 'standing', 'number_of']
+           'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measure_claim', 'finite', 'as_judged',
+           'ours_text', 'excludes_theirs', 'effect_text', 'count_verdicts', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple
@@ -368,7 +368,7 @@ def ledger_row(
 )->dict: # Ready for JSON
     "Measure and judge one claim"
     names = claim.results.split()
-    try: found = measured(claim, [results.runs(name) for name in names])
+    try: found = measure_claim(claim, [results.runs(name) for name in names])
     except ValueError as e: raise ValueError(f'{claim.source}, {claim.name!r}: {e}') from e
     judged = verdict(found, claim.region, claim.smaller, claim.other, claim.needs,
                      has_headroom(claim, results))
@@ -380,7 +380,7 @@ def has_headroom(claim, results)->bool:
     if claim.control is None: return True
     return ledger_row(claim.control, results)['verdict'] in (REPRODUCED,SMALLER)
 
-def measured(claim, folders)->Measured:
+def measure_claim(claim, folders)->Measured:
     "The number of a claim; None if some of its records are missing"
     if not claim.measure or not all(folders): return None
     return claim.measure(*folders)
@@ -444,7 +444,7 @@ def effect_text(
     return f'{shown}, and excludes {number_text(claim.form, row["claimed"])}'
 
 # %% ../../nbs/60_runs/07_claim.ipynb #dfc7cd30
-def in_words(
+def count_verdicts(
     verdicts:list, # Some of `VERDICTS`, each as often as it was given
 )->str:
     "Count verdicts in words, in the order of `VERDICTS`"
@@ -459,7 +459,7 @@ def standing(
     sources = Counter(claim.source for claim in claims)
     parts = ', '.join(f'{source} {n}' for source,n in sources.items())
     named = f' ({parts})' if len(sources)>1 else ''
-    return f'{len(claims)} claim{"s"*(len(claims)>1)}{named}: {in_words(judged)}'
+    return f'{len(claims)} claim{"s"*(len(claims)>1)}{named}: {count_verdicts(judged)}'
 
 def number_of(
     name:str, # Name of a claim

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..core import check_int,first_line
 from ..files import MANIFEST,existing_path,remove_together
-from ..pretrained import CONFIG,Pretrained,load_model,write_card
+from ..pretrained import CONFIG,Pretrained,load_pretrained,write_card
 from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
@@ -69,7 +69,7 @@ def load_run(
         raise FileNotFoundError(f'{path} has no model beside it ({folder.name}): it was made with '
                                 '--no-save-model, or by an older version. Run it again:\n'
                                 f'{same_command(path, record)}')
-    return Run(load_model(folder), settings_of(record), record, path)
+    return Run(load_pretrained(folder), settings_of(record), record, path)
 
 # %% ../../nbs/60_runs/08_keep.ipynb #f75e4fc8
 meanings = { # Last part of the name of a number -> what it says
@@ -222,7 +222,7 @@ def load_named(
     name:str, # As for `GenerateConfig.run`
 )->tuple: # `(model, run)`; the run is None for a folder
     "Load the model of a run or of a folder"
-    if not str(name).endswith('.json'): return load_model(name),None
+    if not str(name).endswith('.json'): return load_pretrained(name),None
     run = load_run(name)
     return run.model,run
 
