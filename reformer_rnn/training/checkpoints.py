@@ -397,18 +397,6 @@ def _check_fit(ckpt):
         raise ValueError(f'Checkpoint: the training loader has num_workers={workers}, and other '
                          'processes run ahead of the position in the data; use num_workers=0')
 
-# %% ../../nbs/50_training/08_checkpoints.ipynb #d22fd985
-@patch
-def _was_long(self:Checkpoint):
-    "Would a minute of training be lost, or as much as between two checkpoints?"
-    passed = time.perf_counter()-self.saved_at # on the clock of the first process
-    return not process_rank() and 0<self.every_seconds and passed>min(self.every_seconds, 60)
-
-@patch
-def _tidy(self:Checkpoint):
-    "Leave no empty folder behind"
-    with suppress(OSError): self.folder.rmdir()
-
 # %% ../../nbs/50_training/08_checkpoints.ipynb #d5ce6716
 # Types of what a checkpoint holds, among other things
 _parts = dict(facts=dict, epoch=int, iteration=int, train_iter=int, pct_train=(int,float),
