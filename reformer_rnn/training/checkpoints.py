@@ -162,7 +162,8 @@ def _scaler_state(learn):
 
 def _logs(learn):
     "What each `CSVLogger` has written, by its name"
-    loggers = {name: cb for name,cb in callbacks_by_name(learn).items() if isinstance(cb, CSVLogger)}
+    found = callbacks_by_name(learn)
+    loggers = {name: cb for name,cb in found.items() if isinstance(cb, CSVLogger)}
     for cb in loggers.values(): cb.file.flush()
     return {name: (cb.path/cb.fname).read_text() for name,cb in loggers.items()}
 
@@ -556,7 +557,8 @@ def _put_back_older(ckpt, saved):
     if hasattr(model, 'state'):
         model.state = state_to(saved['state'], next(model.parameters()).device)
     held = {f'callback {name}' for name,values in saved['callbacks'].items() if values}
-    lost = [name for name in ckpt.memory.save(first=True) if name not in held]
+    lost = [name for name,nodes in ckpt.memory.save(first=True).items()
+            if name not in held and nodes.keys()-{'state'}]
     if lost:
         warnings.warn(f'{ckpt.newest} was written by an older version, whose checkpoints do not '
                       f'hold what these remember: {", ".join(lost)}. They begin anew')

@@ -159,7 +159,7 @@ def _plain(o):
     "Is a value a number, a text or nothing, or made of such?"
     if isinstance(o, dict): return all(map(_plain, [*o,*o.values()]))
     if isinstance(o, (list,tuple)): return all(map(_plain, o))
-    return o is None or isinstance(o, (bool,int,float,str))
+    return o is None or isinstance(o, (bool,int,float,str,np.generic))
 
 def _matters(o, f):
     "May a function change what it finds in a global variable? Whole numbers in tensors are data"
@@ -311,8 +311,11 @@ def _save_items(saving, o, path, mine):
     if (saving.data or not mine) and len(o)>_MOST: return _KEPT
     if mine and _is_list_of_numbers(o): return dict(raw=list(o))
     nodes = [saving.node(v, f'{path}[{i}]', mine) for i,v in enumerate(o)]
-    if all(node is _KEPT for node in nodes) and (nodes or not mine): return _KEPT
-    return nodes
+    return _KEPT if all(map(_is_known, nodes)) and (nodes or not mine) else nodes
+
+def _is_known(node):
+    "Does a node stand for something that is not saved with it?"
+    return node is _KEPT or isinstance(node, list) and node[0]=='again' and isinstance(node[1], str)
 
 def _save_tuple(saving, o, path, mine):
     nodes = _save_items(saving, o, path, mine)
@@ -325,7 +328,7 @@ def _save_dict(saving, o, path, mine):
     if (saving.data or not mine) and len(o)>_MOST: return _KEPT
     nodes = [[saving.node(k, path, True),saving.node(v, f'{path}{_key(k)}', mine)]
              for k,v in o.items()]
-    if all(node is _KEPT for _,node in nodes) and (nodes or not mine): return _KEPT
+    if all(_is_known(node) for _,node in nodes) and (nodes or not mine): return _KEPT
     return [type(o).__name__,nodes]
 
 # %% ../../nbs/50_training/14_remembered.ipynb #dbaeca3d
@@ -401,7 +404,8 @@ class _Saving(_Found):
 
     def as_made(self, o, name, value):
         "Is an argument what it was when training began?"
-        argument = isinstance(o, (type,types.FunctionType)) or name in _parameters(type(o))
+        cls = type(o)
+        argument = name in _parameters(cls) or _of_library(cls) # such are classes and functions
         if not (argument and _plain(value)): return False
         if self.first: self.made[id(o),name] = o,copy.deepcopy(value)
         return self.made.get((id(o),name), (o,_ABSENT))[1]==value
