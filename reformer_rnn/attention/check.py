@@ -247,6 +247,7 @@ def _check_segments(subject):
     more = '' if most==math.inf else f'; beyond {most} it depends on the cuts, as the layer says'
     return f'up to {n} positions{more}'
 
+# %% ../../nbs/10_attention/92_check_layer.ipynb #4acc22c8
 def _same_in_pieces(subject, module, x, whole, lengths):
     "Compare pieces with the whole"
     shown = ', '.join(map(str, lengths[:4]))+(', ...' if len(lengths)>4 else '')

@@ -285,7 +285,8 @@ def in_words(
 # %% ../../nbs/10_attention/91_report_card.ipynb #0eb424cc
 # What belongs to a session: `(read, write)`
 ambient = [
-    (torch.get_default_dtype,torch.set_default_dtype), (torch.is_grad_enabled,torch.set_grad_enabled),
+    (torch.get_default_dtype,torch.set_default_dtype),
+    (torch.is_grad_enabled,torch.set_grad_enabled),
     (torch.get_num_threads,torch.set_num_threads), (os.getcwd,os.chdir),
     (torch.get_float32_matmul_precision,torch.set_float32_matmul_precision),
     (torch.get_deterministic_debug_mode,torch.set_deterministic_debug_mode),
@@ -309,7 +310,8 @@ class TimeUp(BaseException):
 @contextmanager
 def _stopped_after(seconds):
     "Raise `TimeUp` in a `with` block that takes longer, in the main thread"
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, 'setitimer'):
+    alone = threading.current_thread() is threading.main_thread()
+    if not alone or not hasattr(signal, 'setitimer'):
         yield
         return
     def stop(*args): raise TimeUp(f'did not end within {seconds:g} seconds')
@@ -380,6 +382,7 @@ def guarded(
     "Let a layer run in a `with` block: quietly, not for ever, and without traces in the session"
     with _quiet(), _as_before(), _stopped_after(seconds): yield
 
+# %% ../../nbs/10_attention/91_report_card.ipynb #f5848c3b
 def ask(
     check:Check, # One of `layer_checks`
     subject:Subject, # The layer under test

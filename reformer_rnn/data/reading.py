@@ -210,6 +210,7 @@ def one_batch(self:DocumentDL):
     batch = self.read_step(self.start)
     return batch if self.device is None else tuple(x.to(self.device) for x in batch)
 
+# %% ../../nbs/40_data/08_reading.ipynb #cbd40584
 @patch
 def new(self:DocumentDL, dataset=None, cls=None, **kwargs):
     "Copy the loader with some arguments changed"

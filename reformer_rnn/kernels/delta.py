@@ -307,8 +307,7 @@ def _backward(ctx, dO, R_last):
         return differentiable_delta_gradients((q,k,v,beta,a,S), (dO,R_last), C)
     grads = [gradient_like(x) for x in xs]
     dS = None if S is None else torch.empty_like(S)
-    wide = torch.promote_types(q.dtype, torch.float32)
-    buffers = Buffers(device=q.device, dtype=wide)
+    buffers = Buffers(device=q.device, dtype=torch.promote_types(q.dtype, torch.float32))
     groups,parts = tile_slices(q, C)
     constants = _constants(parts, C, g is not None, buffers('like', 0))
     for rows in groups:
@@ -329,7 +328,7 @@ _Delta.backward = staticmethod(_backward)
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #71b5df2e
 def differentiable_delta_gradients(
-    inputs:tuple, # q, k, v, beta and decays of the kernel, and its state; None for what there is not
+    inputs:tuple, # q, k, v, beta, decays and state of the kernel; None for what there is not
     cotangents:tuple, # Gradients of the output and of the last state
     C:int, # Positions in a chunk
 )->tuple: # One gradient for each argument of the kernel

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.nn import Parameter
 from fastai.callback.core import CancelEpochException
 from fastai.callback.fp16 import MixedPrecision
 from fastai.callback.progress import CSVLogger
@@ -34,6 +33,8 @@ from ..pretrained import specification
 from .callbacks import TemporaryChange
 from .processes import from_first,gather_all,process_rank,several_processes
 from .remembered import Remembered,callbacks_by_name
+
+# %% ../../nbs/50_training/08_checkpoints.ipynb #640ec37e
 from .snapshots import (
     list_checkpoints,pack,read_checkpoint,remove_left_over,write_checkpoint)
 
@@ -487,6 +488,7 @@ def _rewind(ckpt):
         set_loader_states(ckpt.learn.dls.loaders, start['loaders'])
         ckpt.memory.put_back(start.get('remembered', {})) # which older ones lack
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #2f48254f
 def _switches(learn):
     "What trains, and in which mode"
     return dict(trained=[p.requires_grad for p in learn.model.parameters()],
@@ -632,6 +634,7 @@ def _was_long(ckpt):
     passed = time.perf_counter()-ckpt.saved_at # on the clock of the first process
     return not process_rank() and 0<ckpt.every_seconds and passed>min(ckpt.every_seconds, 60)
 
+# %% ../../nbs/50_training/08_checkpoints.ipynb #ee6af550
 def _batches(ckpt):
     "Train on the batches of an epoch from the right one on"
     learn = ckpt.learn

@@ -126,6 +126,7 @@ def _set(o, name, value):
     elif hasattr(o, '__dict__'): vars(o)[name] = value
     else: object.__setattr__(o, name, value)
 
+# %% ../../nbs/50_training/14_remembered.ipynb #86341d15
 def _attributes(o):
     "The places of an object: first those that have to be saved"
     cls = type(o)
@@ -147,6 +148,7 @@ def _attributes(o):
     for name in sorted(others, key=lambda name: name in theirs):
         yield name,own[name],name not in theirs,partial(_set, o, name)
 
+# %% ../../nbs/50_training/14_remembered.ipynb #4f92f1f6
 def _in_module(m):
     "The places of a module besides its attributes: what it is made of, and other buffers"
     for name,o in m.named_children(): yield f'part {name}',o,True,None
@@ -177,6 +179,7 @@ def _global_places(f):
         if name in stored or _matters(o, f):
             yield f'global {name}',o,True,partial(f.__globals__.__setitem__, name)
 
+# %% ../../nbs/50_training/14_remembered.ipynb #9628d3a2
 def _function_places(f):
     "The places of a function"
     for name,cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
@@ -262,6 +265,7 @@ def _kind(o):
         if isinstance(o, cls): return name
     return 'object' if _entered(o) else None
 
+# %% ../../nbs/50_training/14_remembered.ipynb #1a37054d
 def _lost(o):
     "Would something be forgotten with an object that is not saved?"
     if isinstance(o, (type,types.FunctionType)) or o is sys.stdout or o is sys.stderr: return False
@@ -324,6 +328,7 @@ def _save_tuple(saving, o, path, mine):
 
 def _key(k): return f'[{k!r:.40}]' if _plain(k) else f'[{type(k).__name__}]'
 
+# %% ../../nbs/50_training/14_remembered.ipynb #6c9efbe5
 def _save_dict(saving, o, path, mine):
     if (saving.data or not mine) and len(o)>_MOST: return _KEPT
     nodes = [[saving.node(k, path, True),saving.node(v, f'{path}{_key(k)}', mine)]
@@ -417,6 +422,7 @@ def _new_place(o, name):
     value = of_class if isinstance(of_class, Enum) else _ABSENT
     return value,None if ' ' in name else partial(_set, o, name)
 
+# %% ../../nbs/50_training/14_remembered.ipynb #cbdde0f7
 class _Restoring(_Found):
     "Puts a tree back"
     def __init__(self, learn, made):
@@ -514,6 +520,7 @@ def _restore_tuple(restoring, now, number, payload, more, path):
     cls = type(payload) if hasattr(payload, '_fields') else type(before)
     return cls(*values) if hasattr(cls, '_fields') else tuple(values)
 
+# %% ../../nbs/50_training/14_remembered.ipynb #323db717
 def _restore_dict(restoring, now, number, payload, more, path):
     name,nodes = payload
     special = dict(OrderedDict=collections.OrderedDict, Counter=collections.Counter)
