@@ -111,3 +111,48 @@ def small_documents(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(''.join(' ' if j%7 == 3 else chr(97 + (i*j*j + j)%23) for j in range(300 + 137*i)))
     return str(tmp_path/'documents')
+
+def started_later(make):
+    "The weights after four epochs of which the first two were trained by another learner, and after all four in a row."
+    import torch
+    from fastai.callback.core import CancelFitException, Callback
+    from reformer_rnn.core import seed_everything
+    class Stop(Callback):
+        order = 70
+        def after_epoch(self):
+            if self.epoch == 1: raise CancelFitException
+    def fit(*cbs, **more):
+        seed_everything(0)
+        learn = make()
+        if more: learn.load('half', with_opt=True)
+        with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(4, 1e-2, cbs=list(cbs), **more)
+        if cbs: learn.save('half', with_opt=True)
+        return torch.cat([p.detach().flatten() for p in learn.model.parameters()])
+    fit(Stop())
+    return fit(start_epoch=2), fit()
+
+@pytest.mark.parametrize('kind', ('text', 'documents', 'copy', 'shuffled'))
+def test_start_epoch_reads_on(kind, tmp_path, monkeypatch):
+    "A new session that leaves out epochs leaves out their data, in the order that the whole training would have drawn."
+    import torch
+    from fastai.data.core import DataLoaders
+    from reformer_rnn.data.copy import copy_dls
+    from reformer_rnn.data.documents import Document, Documents
+    from reformer_rnn.data.loaders import Shown
+    from reformer_rnn.data.reading import documents_dls
+    from reformer_rnn.data.text import text_dls
+    from reformer_rnn.models.lm import LM
+    from reformer_rnn.training.learner import lm_learner
+    class Pairs(Shown, TfmdDL): pass
+    text = torch.arange(400).pow(2).remainder(17).byte()
+    docs = Documents(Document(str(i), bytes(text[:30+20*i].numpy())) for i in range(7))
+    items = [(text[i:i+8].long(), text[i+1:i+9].long()) for i in range(40)]
+    def loaders():
+        if kind == 'text': return text_dls(text[:300], text[300:], bs=4, seq_len=16, vocab_sz=17, device='cpu')
+        if kind == 'copy': return copy_dls(length=8, vocab_sz=17, bs=8, n_train=32, n_valid=8, device='cpu')
+        if kind == 'documents': return documents_dls(docs, Documents([Document('v', b'abcdefgh')]), bs=2, seq_len=8,
+                                                     val_bs=1, resets=False, device='cpu')
+        return DataLoaders(Pairs(items, bs=8, shuffle=True, num_workers=0), Pairs(items, bs=8, num_workers=0), device='cpu')
+    monkeypatch.chdir(tmp_path)
+    later, whole = started_later(lambda: lm_learner(loaders(), LM(256, 8, 1, 1, 'linear', positions=None)))
+    assert torch.equal(later, whole)

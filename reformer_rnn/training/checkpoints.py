@@ -659,14 +659,14 @@ def _begin(ckpt):
     _check_fit(ckpt)
     ckpt.cost = 0.
     ckpt.named = None # of what it was warned; None before the first step
-    check_writable(ckpt.folder)
-    if not process_rank(): remove_left_over(ckpt.folder)
-    ckpt.stack.callback(_remove_empty, ckpt.folder)
     ckpt.memory = Remembered(learn)
     untouched = ckpt.memory.save('loader')
     ckpt.facts = run_facts(learn, ckpt.config) # which reads some items
     ckpt.memory.put_back(untouched)
     _check_processes(ckpt.facts)
+    check_writable(ckpt.folder)
+    if not process_rank(): remove_left_over(ckpt.folder)
+    ckpt.stack.callback(_remove_empty, ckpt.folder)
     found,ckpt.newest = from_first(partial(_find, ckpt.folder, ckpt.resume, ckpt.facts))
     ckpt.found = found | found['others'][process_rank()-1] if found and process_rank() else found
     ckpt.saved_at = time.perf_counter()
