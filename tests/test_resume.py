@@ -152,7 +152,8 @@ def test_start_epoch_reads_on(kind, tmp_path, monkeypatch):
         if kind == 'copy': return copy_dls(length=8, vocab_sz=17, bs=8, n_train=32, n_valid=8, device='cpu')
         if kind == 'documents': return documents_dls(docs, Documents([Document('v', b'abcdefgh')]), bs=2, seq_len=8,
                                                      val_bs=1, resets=False, device='cpu')
-        return DataLoaders(Pairs(items, bs=8, shuffle=True, num_workers=0), Pairs(items, bs=8, num_workers=0), device='cpu')
+        shuffled = Pairs(items, bs=8, shuffle=True, num_workers=0)
+        return DataLoaders(shuffled, Pairs(items, bs=8, num_workers=0), device='cpu')
     monkeypatch.chdir(tmp_path)
     later, whole = started_later(lambda: lm_learner(loaders(), LM(256, 8, 1, 1, 'linear', positions=None)))
     assert torch.equal(later, whole)
