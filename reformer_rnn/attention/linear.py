@@ -104,7 +104,9 @@ def over_chunks(
     return out.unflatten(0, (b,h)),S.unflatten(0, (b,h))
 
 # %% ../../nbs/10_attention/02_linear.ipynb #8cc2e677
-def same(x): return x
+def same(x):
+    "Features that are what they are made of"
+    return x
 
 @register_kernel('linear', 'plain')
 def chunked_linear_attention(
