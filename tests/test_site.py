@@ -87,7 +87,7 @@ def test_reference_is_that_of_the_package():
             count += 1
             if fault := wrong(key, shown): faults.append(f'{name}: {shown}: {fault}')
             _, o, holder = imported(key)
-            line = inspect.getsourcelines(getattr(o, 'fget', None) or getattr(o, 'func', o))[1]  # of properties, cached ones too
+            line = inspect.getsourcelines(getattr(o, 'fget', None) or getattr(o, 'func', o))[1]  # of properties, too
             if line < last: faults.append(f'{name}: {key} is out of order')
             last = line
     assert not faults, '\n'.join(faults)
