@@ -30,7 +30,7 @@ def refuse_nothing(*args, **options):
 
 # %% ../../nbs/10_attention/25_backend.ipynb #d51850b1
 # The order in which `auto` asks
-kernel_order = ('fla','flex','tiles','plain')
+kernel_order = ('fla','tiles','plain')
 
 _kernels = {} # Rule -> name -> kernel
 
