@@ -1,6 +1,6 @@
 "The documentation site: in step with the notebooks, whole in a real browser, and refused when a notebook is at fault."
 import ast, dataclasses, importlib, inspect, json, math, os, re, shutil, sys, threading
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -40,7 +40,8 @@ def imported(key):
     if not owner: return module, getattr(module, name), None
     holder = getattr(module, owner)
     found = inspect.getattr_static(holder, member)
-    return module, found if isinstance(found, property) else getattr(holder, member), holder
+    if isinstance(found, (property, cached_property)): return module, found, holder
+    return module, getattr(holder, member), holder
 
 def written(shown):
     "Name, kind and default of each parameter in a documented signature."
@@ -68,7 +69,7 @@ def same_default(source, value, module):
 def wrong(key, shown):
     "What the signature that is `shown` for an entry gets wrong; empty if nothing."
     module, o, holder = imported(key)
-    if isinstance(o, property): return '' if '(' not in shown else 'is a property'
+    if isinstance(o, (property, cached_property)): return '' if '(' not in shown else 'is a property'
     rows, real = written(shown), taken(o)
     if inspect.isclass(o) and 'def __init__(' not in inspect.getsource(o):  # it shows what it adds to its bases
         inherited = {p[0] for base in o.__mro__[1:-1] for p in taken(base)}

@@ -242,9 +242,9 @@ def signature(o, width=96):
     return f'{name}(\n{filled}\n)'.replace('\0', ' ')
 
 def fold(summary, code, kind='api-code'):
-    "Code that opens by a click on its `summary`, without colours: on all pages their marks weigh a megabyte."
+    "Python `code` that opens by a click on its `summary`."
     fence = max(['``', *re.findall(r'`{3,}', code)], key=len) + '`'
-    return f'<details class="{kind}"><summary>{summary}</summary>\n\n{fence}text\n{code}\n{fence}\n\n</details>'
+    return f'<details class="{kind}"><summary>{summary}</summary>\n\n{fence}python\n{code}\n{fence}\n\n</details>'
 
 def rest(o):
     "The Markdown of an exported cell's code that is no public definition."

@@ -2,8 +2,8 @@
 import re
 
 CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
-    # names and signs, in the colour of the text, and what links say
-    (r'<span class="(?:[npwo]|bp|pre|std std-(?:doc|ref))">([^<]*)</span>', r'\1'),
+    # names, numbers, constants and signs, in the colour of the text, and what links say
+    (r'<span class="(?:[npwo]|bp|nb|kc|m[ifh]|pre|std std-(?:doc|ref))">([^<]*)</span>', r'\1'),
     (r'<span class="(\w+)">', r'<span class=\1>'),
     (r'<pre><span></span>', '<pre>'),
     (r'<code class="(?:docutils literal notranslate|literal)">', '<code>'),  # site.css draws it as the theme does
@@ -47,8 +47,7 @@ SYMBOLS = f'<svg style="display:none">{"".join(icon(name, *parts) for name, part
 
 COLOURED = re.compile(r'<span class=(\w+)>([^<]*)</span>')  # a mark in code; an <i> does the same with six letters less
 # Kinds of marks that the site draws alike: they get one name, and neighbours become one mark.
-ALIKE = {'sa': 's', 's1': 's', 's2': 's', 'si': 's', 'se': 's', 'sd': 's', 'c1': 'c', 'kn': 'k', 'ow': 'k',
-         'mi': 'm', 'mf': 'm'}
+ALIKE = {'sa': 's', 's1': 's', 's2': 's', 'si': 's', 'se': 's', 'sd': 's', 'c1': 'c', 'kn': 'k', 'ow': 'k'}
 NEIGHBOURS = re.compile(r'<i class=(\w+)>([^<]*)</i>(\s*)<i class=\1>')
 TAG = re.compile(r'<[a-z][^<>]*>')
 ONE_CLASS = re.compile(r' class="([\w-]+)"(?!/)')  # needs no quotes, unless a slash would become part of it
