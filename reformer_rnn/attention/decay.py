@@ -99,7 +99,7 @@ def halvings(
     which positions meet there"""
     at = torch.arange(C, device=like.device)
     levels = torch.arange(max(1, (C-1).bit_length()), device=like.device)
-    half = at >> levels[:,None] # number of the half in which a position stands, at each level
+    half = at//2**levels[:,None] # number of the half in which a position stands, at each level
     own,other = half.unsqueeze(-1),half.unsqueeze(-2)
     second = own%2==1
     chosen = torch.where(second, at<=at[:,None], at>at[:,None]) & (own==other)
