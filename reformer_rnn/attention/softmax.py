@@ -10,7 +10,6 @@ __all__ = ['KVState', 'extend_state', 'causal_memory', 'softmax_attention', 'hid
 import math
 from typing import NamedTuple
 
-from fastcore.basics import patch
 import torch
 from torch import Tensor
 
@@ -249,9 +248,7 @@ class SharedQKAttention(AttentionLayer):
         qk,v = self.project(real_context(context, mask))
         return KVState(unit_keys(qk), v, map_state(torch.clone, mask))
 
-# %% ../../nbs/10_attention/01_softmax.ipynb #76a49d2f
-@patch
-def read(self:SharedQKAttention, q, state):
-    "Attend to all keys of the state"
-    k,v,mask = cast_state(state, q.dtype)
-    return softmax_attention(q, k, v, mask=mask)[0]
+    def read(self, q, state):
+        "Attend to all keys of the state"
+        k,v,mask = cast_state(state, q.dtype)
+        return softmax_attention(q, k, v, mask=mask)[0]
