@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['kernel_order', 'Kernel', 'refuse_nothing', 'register_kernel', 'attention_kernels', 'choose_kernel', 'check_backend',
-           'run_kernel', 'last_kernel']
+           'run_kernel', 'last_kernel', 'kernels_used']
 
 # %% ../../nbs/10_attention/25_backend.ipynb #134c0e6c
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Callable
 
@@ -99,3 +100,14 @@ def last_kernel(
 )->str: # Its name; None if none has run yet
     "Which kernel computed the last call of a rule in this process"
     return _last.get(check_choice('rule', rule, _kernels))
+
+@contextmanager
+def kernels_used():
+    "Yields a dict, in which stands after the `with` block which kernel computed each of its rules"
+    before = dict(_last)
+    used = {}
+    _last.clear()
+    try: yield used
+    finally:
+        used.update(_last)
+        _last.update(before | used)

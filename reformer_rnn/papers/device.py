@@ -10,7 +10,6 @@ __all__ = ['DTYPES', 'FUSED', 'device_experiment', 'DeviceConfig', 'device_model
 # %% ../../nbs/70_papers/05_device.ipynb #23d9368b
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from statistics import median
 
 import pandas as pd
@@ -19,13 +18,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..core import record_choices,repeat_choices
-from ..attention.layer import build_attention
 from ..models.block_recurrent import BlockRecurrentLM
 from ..models.lm import LM
 from ..models.reformer import ReformerLM
 from ..models.transformer_xl import TransformerXL
 from .speed import beside,byte_model,check_rnns,recurrent_layers,wide
-from ..runs.measure import Measurement,Measuring,both_passes,only_output,peak_rows,timed
+from ..runs.measure import (
+    Measurement,Measuring,both_passes,only_output,peak_rows,rounds_of,timed)
 
 # %% ../../nbs/70_papers/05_device.ipynb #1ee2cb72
 @dataclass
@@ -108,7 +107,7 @@ FUSED = 'fused attention' # PyTorch's kernel alone
 
 def training_call(
     cfg:DeviceConfig, # Settings
-    name:str, # A layer, `FUSED`, or 'linear, fla'
+    name:str, # A layer, or `FUSED`
     dtype:torch.dtype=torch.float32, # Type of weights and input
 ): # Function without arguments
     "A forward and a backward pass"
@@ -117,10 +116,7 @@ def training_call(
         shape = 1,cfg.n_heads,cfg.length,cfg.d_model//cfg.n_heads
         qkv = [torch.randn(shape, **options).requires_grad_() for _ in range(3)]
         return both_passes(partial(F.scaled_dot_product_attention, is_causal=True), *qkv)
-    kernel = dict(backend='fla') if name.endswith('fla') else {}
-    if kernel: layer = build_attention(('linear',kernel), cfg.d_model, cfg.n_heads)
-    else: layer = build_layer(cfg, name)
-    layer = layer.train().to(**options)
+    layer = build_layer(cfg, name).train().to(**options)
     x = torch.randn(1, cfg.length, cfg.d_model, **options)
     def call():
         layer.zero_grad()
@@ -130,9 +126,7 @@ def training_call(
 # %% ../../nbs/70_papers/05_device.ipynb #3feda5c0
 def trained(cfg:DeviceConfig)->list:
     "Names of the candidates whose training is timed"
-    known = list(cfg.layers or recurrent_layers())
-    able = find_spec('fla') and cfg.device.startswith('cuda') and 'linear' in known
-    return [*known,FUSED,*(['linear, fla'] if able else [])]
+    return [*(cfg.layers or recurrent_layers()),FUSED]
 
 # %% ../../nbs/70_papers/05_device.ipynb #5740da1a
 def time_in_turns(cfg, make, names, rounds):
@@ -181,10 +175,8 @@ def device_table(
     run:dict, # Record of `device`
 )->pd.DataFrame: # One row for each layer, model and kernel
     "Tabulate errors, milliseconds and memory"
-    # other programs take time on the wall's clock, and a GPU takes none of the processor's
-    clock = 'cpu' if run['config']['device']=='cpu' else 'wall'
     def ms(part, form):
-        rows = [row | dict(seconds=median(row[clock])) for row in run[part]]
+        rows = [row | dict(seconds=median(rounds_of(row))) for row in run[part]]
         return wide(rows, 'dtype', 'seconds', form, 1e3)
     parts = {'error': wide(run['errors'], 'dtype', 'error', '{:.0e}'),
              'training, ms': ms('training', '{:.1f}'), 'token, ms': ms('tokens', '{:.2f}')}
@@ -199,4 +191,5 @@ device_experiment = Measuring(
     dict(errors=measure_errors, training=time_device_training, tokens=time_device_tokens,
          memory=measure_device_memory),
     'check and time every layer on a device',
-    report=lambda record: {f"On {record['environment']['device']}": device_table(record)})
+    report=lambda record: {f"On {record['environment']['device']}": device_table(record)},
+    made_there=False)

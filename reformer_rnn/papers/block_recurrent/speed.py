@@ -18,7 +18,7 @@ from ...core import count_parameters,evaluating,state_nbytes
 from ...models.block_recurrent import WindowLM,scaled_model,scaled_row,table_1
 from ...runs.read import shown
 from reformer_rnn.runs.measure import (
-    Measurement,Measuring,in_turns,installed,peak_rows,ratio,timed,training_call,
+    Measurement,Measuring,in_turns,installed,peak_rows,ratio,rounds_of,timed,training_call,
     typical)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/03_speed.ipynb #aa0fc08b
@@ -190,7 +190,7 @@ def length_table(
     found = {}
     for kind,part in (('training','lengths'), ('generation','tokens')):
         for row in record[part]:
-            milliseconds = 1e3*min(row['cpu'])/row.get('steps', row['n'])
+            milliseconds = 1e3*min(rounds_of(row))/row.get('steps', row['n'])
             found.setdefault(f"{row['row']}, {kind}", {})[row['n']] = milliseconds
     table = pd.DataFrame.from_dict(found, orient='index')
     table['largest/smallest'] = table.max(axis=1)/table.min(axis=1)

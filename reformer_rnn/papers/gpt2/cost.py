@@ -19,7 +19,7 @@ from ...core import check_int,saved_nbytes,state_nbytes
 from ...models.gpt2 import RecurrentGPT2
 from .pages import blank_base,gpt2_model,n_added
 from ...runs.interval import Measured
-from ...runs.measure import Measurement,Measuring,in_turns,ratio
+from ...runs.measure import Measurement,Measuring,in_turns,ratio,rounds_of
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #d8bf740b
 @dataclass
@@ -37,7 +37,6 @@ class GPT2CostConfig(Measurement):
     new_bytes:int = 64 # Bytes to generate
     rounds:int = 15 # Timed calls of each model, in turns; the median counts
     results:str = 'results/gpt2_cost' # Folder for the JSON file
-    device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #361f49d0
 WORKS = 'training','reading','writing'
@@ -74,10 +73,9 @@ def time_models(
         calls[name,'training'] = partial(training_step, model, text)
         calls[name,'reading'] = partial(read_window, model, window, state)
         calls[name,'writing'] = partial(model.generate, window[:1], cfg.new_bytes)
-    clock = 'wall' if cfg.device.startswith('cuda') else 'cpu'
     seconds = {name: {} for name in models}
     for (name,work),found in in_turns(calls, cfg.rounds, device=cfg.device).items():
-        seconds[name][work] = getattr(found, clock)
+        seconds[name][work] = rounds_of(found.record)
     return seconds
 
 # %% ../../../nbs/70_papers/50_gpt2/03_cost.ipynb #0337d49f
@@ -124,4 +122,5 @@ def measure_gpt2(
 gpt2_cost_experiment = Measuring(
     'gpt2_cost', GPT2CostConfig, measure_gpt2,
     'measure what a memory beside a GPT-2 costs in time and space',
-    report=lambda record: {'Beside the first model': cost_table(record)})
+    report=lambda record: {'Beside the first model': cost_table(record)},
+    made_there=False)

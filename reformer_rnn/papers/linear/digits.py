@@ -29,7 +29,7 @@ from ...models.lm import LM
 from ...training.learner import lm_learner
 from ...training.metrics import masked_nll
 from ...runs.interval import over_seeds
-from ...runs.measure import Measurement,Measuring,in_turns
+from ...runs.measure import Measurement,Measuring,in_turns,rounds_of
 from ...runs.read import Runs,dashed,shown
 from ...runs.train import LongRun,Training,fit_recorded,language_model
 
@@ -276,7 +276,7 @@ def time_drawing(
             rows[key] = dict(attention=attention, form=form, length=n, batch=batch,
                              state_bytes=size if form=='state' else None)
     for key,seconds in in_turns(calls, cfg.rounds).items():
-        rows[key]['images_per_second'] = [images[key]/s for s in seconds.cpu]
+        rows[key]['images_per_second'] = [images[key]/s for s in rounds_of(seconds.record)]
     return list(rows.values())
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #27ddb0d8

@@ -17,7 +17,7 @@ from fastai.learner import Learner
 
 from ...core import count_parameters,seed_everything
 from ...runs.interval import over_rounds
-from ...runs.measure import Measurement,Measuring,in_turns,peak_bytes,ratio
+from ...runs.measure import Measurement,Measuring,in_turns,peak_bytes,ratio,rounds_of
 from .forecast import (ForecastConfig,check_forecast,fill_in,
                                               informer_learner,forecast_model,load_forecast)
 
@@ -36,7 +36,6 @@ class ForecastCostConfig(Measurement):
     rounds:int = 0 # Timed updates of each model; 0 for one epoch
     # Updates of each model in a process of its own, to measure its peak memory
     memory_updates:int = 3
-    device:str = 'cpu' # cpu, cuda, or any other device of PyTorch
     results:str = 'results/forecast_cost' # Folder for the JSON file
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #d6cb5999
@@ -103,18 +102,18 @@ def cost_table(
     result:dict, # Record of `forecast_cost`
 )->pd.DataFrame: # One row per model
     "Tabulate time and memory of the models, and ratios to the first"
-    clock = 'wall' if result['config']['device'].startswith('cuda') else 'cpu'
     seconds = result['seconds']
     memory = result['peak_bytes']
     first = next(iter(seconds))
     rows = {}
     for name,own in seconds.items():
-        epoch = sum(own[clock])/len(own[clock])*result['epoch_updates']
+        rounds = rounds_of(own)
+        epoch = sum(rounds)/len(rounds)*result['epoch_updates']
         rows[name] = {
             'parameters': f'{result["n_parameters"][name]:,}',
-            's per update': f'{over_rounds(own[clock]):.3f}',
+            's per update': f'{over_rounds(rounds):.3f}',
             'minutes per epoch': f'{epoch/60:.1f}',
-            'time ratio': f'{ratio(own, seconds[first], clock):.3f}'}
+            'time ratio': f'{ratio(own, seconds[first]):.3f}'}
         if memory[name]:
             rows[name]['peak MiB'] = f'{memory[name]/2**20:.0f}'
             rows[name]['memory ratio'] = f'{memory[name]/memory[first]:.3f}'
@@ -144,4 +143,5 @@ def measure_cost(
 forecast_cost_experiment = Measuring(
     'forecast_cost', ForecastCostConfig, measure_cost,
     'measure time and memory of an epoch of the forecasters in the size of the papers',
-    report=lambda record: {'An epoch': cost_table(record)})
+    report=lambda record: {'An epoch': cost_table(record)},
+    made_there=False)

@@ -1,0 +1,31 @@
+"What measures speed makes everything on the device of its settings: here on the one of shapes without numbers."
+from dataclasses import replace
+
+import pytest
+
+from reformer_rnn.runs import measure
+from reformer_rnn.runs.experiment import find_experiment
+
+SMALL = {
+    'crossover': dict(lengths=(8,), tokens=16, d_model=8, n_heads=2, replicated=(8,), replicated_width=8,
+                      replicated_layers=1, decoded=2),
+    'brt_speed': dict(rows=('Slide:13L', 'Rec:fixed:skip'), n_layers=4, d_model=8, n_heads=2, window=4, seq_len=8,
+                      lengths=(8,), long_rows=('Rec:fixed:skip',)),
+    'delta_speed': dict(lengths=(8,), n_heads=1, d_head=4, batches=(1,), positions=(4,)),
+    'linear_speed': dict(lengths=(8,), tokens=16, n_heads=1, d_head=4),
+    'reformer_speed': dict(lengths=(16,), n_hashes=(1, 4), tokens=16, d_model=8, n_heads=1, bucket_size=4,
+                           depths=(2,), depth_len=16),
+    'rem_speed': dict(lengths=(8,), n_heads=1, d_head=4)}
+
+APART = {'peer', 'memory', 'generation'}  # a version, processes of their own, and words that are drawn by their numbers
+
+@pytest.mark.parametrize('name', SMALL)
+def test_everything_is_on_the_device(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, 'check_device', lambda device: None)
+    monkeypatch.setattr(measure, 'in_process', lambda f, *args, **options: f(*args))
+    found = find_experiment(name)
+    parts = {part: f for part, f in found.does.items() if part not in APART}
+    record = replace(found, does=parts, report=None).run(
+        found.settings(device='meta', rounds=1, results=str(tmp_path), **SMALL[name]))
+    assert len(record) == 3 + len(parts)
+    assert [path.stem for path in tmp_path.iterdir()] == [f'{found.file or found.name}-meta']
