@@ -19,8 +19,8 @@ from numbers import Integral
 from pathlib import Path
 from pkgutil import walk_packages
 
+import numpy as np
 import torch
-from fastai.torch_core import set_seed
 from torch import Tensor,nn
 from torch._C._functorch import TransformType,get_interpreter_stack
 from torch._subclasses import FakeTensor
@@ -261,7 +261,11 @@ def seed_everything(
     dls=None,
 ):
     "Seed Python, NumPy, PyTorch and the loaders of `dls`, and ask for deterministic kernels"
-    set_seed(check_int('seed', seed, minimum=0), reproducible=True)
+    random.seed(check_int('seed', seed, minimum=0))
+    np.random.seed(seed%(2**32-1)) # as in fastai's `set_seed`
+    torch.manual_seed(seed)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
     for i,dl in enumerate(dls or ()):
         dl.rng = random.Random(seed+i)
         if hasattr(type(dl), 'rewind'): dl.rewind() # its own, not that of a loader inside
@@ -482,11 +486,12 @@ def parts_with(
 # %% ../nbs/00_core.ipynb #5dc92e88
 def import_modules(
     package:str, # Name of a package, as in 'reformer_rnn.attention'
+    without:tuple=(), # Last parts of names of modules that are not imported
 )->dict: # Name -> module, in alphabetical order
     "Import every module of a package and its subpackages, except for private ones"
+    def wanted(name): return name[0]!='_' and name not in without
     found = walk_packages(import_module(package).__path__, package+'.')
-    names = sorted(o.name for o in found if not o.ispkg
-                   and not o.name.rpartition('.')[2].startswith('_'))
+    names = sorted(o.name for o in found if not o.ispkg and wanted(o.name.rpartition('.')[2]))
     return {name: import_module(name) for name in names}
 
 # %% ../nbs/00_core.ipynb #f96846fa

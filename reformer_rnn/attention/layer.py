@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'gated_mean', 'register_attention', 'head_width', 'HeadedLayer',
            'check_state_type', 'rows_of', 'check_batch', 'check_input', 'real_context', 'AttentionLayer',
-           'QKVAttention', 'layer_class', 'build_attention', 'load_weights', 'convert_attention', 'run_segments',
-           'check_recurrent', 'check_causal', 'check_same', 'sdpa']
+           'QKVAttention', 'register_layers', 'layer_class', 'build_attention', 'load_weights', 'convert_attention',
+           'run_segments', 'check_recurrent', 'check_causal', 'check_same', 'sdpa']
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import math
@@ -280,12 +280,16 @@ class QKVAttention(AttentionLayer):
         return self.queries(x),*self.keys_values(x)
 
 # %% ../../nbs/10_attention/00_layer.ipynb #d10f6e3c
+def register_layers():
+    "Import every module of layers, which register by being there; what checks layers is none"
+    import_modules('reformer_rnn.attention', without=('check','report'))
+
 def layer_class(
     name:str, # A key of `attention_layers`
 )->type:
     "The class of a layer; `ValueError` for a name that none of the library has"
     known = isinstance(name, str) and name in attention_layers
-    if not known: import_modules('reformer_rnn.attention') # layers register by being there
+    if not known: register_layers()
     return attention_layers[check_choice('attention', name, attention_layers)]
 
 def build_attention(

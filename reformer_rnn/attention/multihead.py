@@ -11,10 +11,7 @@ import torch
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import import_modules
 from .layer import AttentionLayer,build_attention,load_weights
-
-import_modules('reformer_rnn.attention'); # layers register by being there
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #726f4038
 def split_projections(

@@ -10,7 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor,nn
 
-from ..data.forecast import linear_weights
 from ..pretrained import Pretrained
 
 # %% ../../nbs/30_models/13_baselines.ipynb #389ecce1
@@ -90,6 +89,7 @@ def fitted_map(
     windows, # Training windows
 )->LinearMap:
     "Compute the best linear map for these windows, without training"
+    from reformer_rnn.data.forecast import linear_weights # and fastai, which models do not need
     W,bias = linear_weights(windows)
     model = LinearMap(windows.seq_len, windows.horizon)
     with torch.no_grad():

@@ -13,7 +13,6 @@ from torch import Tensor,nn
 from ..core import check_int,check_tensor,evaluating,values_known
 from ..pretrained import Pretrained
 from ..blocks.transformer import check_dropout
-from ..data.vocab import as_vocab,check_same_vocab,model_ids
 
 # %% ../../nbs/30_models/16_classifier.ipynb #cc20a901
 def masked_pooling(
@@ -74,7 +73,9 @@ class SequenceClassifier(Pretrained):
 
     @vocab.setter
     def vocab(self, vocab):
-        if None not in (vocab,self.vocab): check_same_vocab(*map(as_vocab, (self.vocab,vocab)))
+        if None not in (vocab,self.vocab):
+            from reformer_rnn.data.vocab import as_vocab,check_same_vocab # and fastai
+            check_same_vocab(as_vocab(self.vocab), as_vocab(vocab))
         self.backbone.vocab = vocab
 
 # %% ../../nbs/30_models/16_classifier.ipynb #86e408b0
@@ -99,6 +100,7 @@ def predict(self:SequenceClassifier,
     text:str, # Text of at least one character
 )->dict: # Label -> probability, the most probable first; classes without names are numbers
     "Classify a text, or raise `ValueError`"
+    from reformer_rnn.data.vocab import model_ids # and fastai, which tokens do not need
     ids = model_ids(self, text)
     with evaluating(self): p = self(ids)[0].softmax(-1).tolist()
     names = self.labels or range(len(p))

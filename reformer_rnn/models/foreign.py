@@ -16,8 +16,7 @@ from ..attention.layer import build_attention,load_weights
 from ..attention.multihead import from_multihead
 from ..attention.softmax import SoftmaxAttention
 from ..blocks.transformer import Block,PostNormBlock
-from ..data.documents import ByteVocab
-from .gpt2 import check_gpt2
+from .gpt2 import byte_vocab,check_gpt2
 from .lm import LM
 
 # %% ../../nbs/30_models/15_foreign.ipynb #14561847
@@ -114,7 +113,7 @@ def lm_from_gpt2(
         for i in range(c.n_layer): weights |= gpt2_block(theirs, i)
     model = model.to(theirs['wte.weight'])
     load_weights(model, weights)
-    if getattr(c, 'byte_level', False) and c.vocab_size==256: model.vocab = ByteVocab()
+    model.vocab = byte_vocab(c)
     return model.train(base.training)
 
 # %% ../../nbs/30_models/15_foreign.ipynb #b8497fb9

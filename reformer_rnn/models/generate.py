@@ -21,7 +21,6 @@ from torch import Tensor,nn
 
 from ..core import (
     check_int,check_mask_type,first_line,held_in_evaluation,trusting)
-from ..data.vocab import continue_text
 from .carry import Carrying
 from .tape import Replay,Steps,same_form
 
@@ -438,6 +437,7 @@ def generate(
             if o is not None:
                 raise ValueError(f'{name} with a text, whose tokens are all real, and which goes '
                                  'on with those of its vocabulary: leave it out, or give tokens')
+        from reformer_rnn.data.vocab import continue_text # and fastai, which tokens do not need
         return continue_text(self, ids, n, temperature=temperature, top_k=top_k,
                              generator=generator, **options)
     tokens = list(self.stream(ids, n, temperature, top_k, generator, mask, **options))

@@ -14,16 +14,13 @@ import torch.nn.functional as F
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import (
-    Movable,autocast_dtype,check_choice,check_int,import_modules,values_known)
+from ..core import Movable,autocast_dtype,check_choice,check_int,values_known
 from ..pretrained import Pretrained
 from ..attention.layer import AttentionLayer,build_attention
 from ..attention.rsa import blend,new_matrices
 from ..attention.softmax import SoftmaxAttention
 from ..blocks.positions import SinusoidalPositions
 from ..blocks.transformer import PostNormBlock,check_dropout
-
-import_modules('reformer_rnn.attention'); # layers register by being there
 
 # %% ../../nbs/30_models/09_informer.ipynb #b6eecb6f
 class SeriesEmbedding(Movable):

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from fastcore.basics import patch
 from torch import Tensor,nn
 
-from ..core import (
-    check_choice,check_int,check_mask_type,check_tensor,import_modules,state_type)
+from ..core import check_choice,check_int,check_mask_type,check_tensor,state_type
 from ..pretrained import Pretrained
-from ..attention.layer import (
-    AttentionLayer,attention_layers,build_attention,check_state_type,convert_attention)
+from reformer_rnn.attention.layer import (
+    AttentionLayer,attention_layers,build_attention,check_state_type,convert_attention,
+    register_layers)
 from .search import Generating
 from .names import named_attention
 from .tape import same_form
@@ -25,7 +25,7 @@ from ..blocks.positions import TokenEmbedding
 from ..blocks.reversible import ReversibleStack
 from ..blocks.transformer import Block,PostNormBlock,Stack,check_dropout
 
-import_modules('reformer_rnn.attention'); # layers register by being there
+register_layers()
 
 # %% ../../nbs/30_models/05_lm.ipynb #9f3c357d
 @state_type

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 
 import torch
 
-from ...core import import_modules
 from ...attention.layer import build_attention
 from ...attention.rem import rem_matrix,rem_mix
 from ...runs.measure import Measurement,Measuring,peak_rows,timed_lengths
-
-import_modules('reformer_rnn.attention'); # layers register by being there
 
 # %% ../../../nbs/70_papers/30_rsa/05_speed.ipynb #75ddddc6
 @dataclass
