@@ -4,17 +4,19 @@
 
 # %% auto #0
 __all__ = ['results_experiment', 'number', 'bounds_of', 'answers', 'flat', 'full_name', 'read_record', 'path_order',
-           'record_files', 'Runs', 'as_text', 'shown', 'made_on', 'curve', 'dashed', 'legend_below', 'ResultsConfig',
-           'filtered', 'differing', 'compare', 'compared', 'printable', 'listed', 'save_curves', 'with_all_settings',
-           'without_copies', 'having', 'run_results']
+           'record_files', 'Records', 'Runs', 'as_text', 'shown', 'made_on', 'curve', 'dashed', 'legend_below',
+           'ResultsConfig', 'filtered', 'differing', 'compare', 'compared', 'printable', 'listed', 'save_curves',
+           'with_all_settings', 'without_copies', 'having', 'run_results']
 
 # %% ../../nbs/60_runs/05_read.ipynb #89299d66
 import json,re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf,isfinite
 from pathlib import Path
+from typing import Self
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -116,100 +118,181 @@ def record_files(
         return any(part.endswith(('.checkpoints','.model')) or part[0]=='.' for part in parts)
     return [path for path in sorted(folder.rglob('*.json'), key=path_order) if not beside(path)]
 
+# %% ../../nbs/60_runs/05_read.ipynb #5d5fb805
+def _in_folder(folder, command, damaged, left_out):
+    "The records of a folder; `left_out` takes what is no record, and what cannot be read"
+    if not folder.parent.is_dir(): stored_path(folder, command)
+    for path in record_files(folder):
+        name = path.relative_to(folder).as_posix()
+        try: run = read_record(path)
+        except (OSError,ValueError) as e:
+            if not damaged: raise
+            left_out.append(str(e))
+            continue
+        if run is None: left_out.append(f'{name} holds no run of an experiment')
+        else: yield run | dict(file=name)
+
 # %% ../../nbs/60_runs/05_read.ipynb #f94a1b49
-class Runs(Sequence):
-    "Records of runs: choose, group, compare and tabulate them"
+class Records(Sequence):
+    "Records of runs: read them, choose among them and group them"
     def __init__(self,
         source=(), # A folder, or records; a folder without records gives no runs, and no error
         command:str='', # Command that fills the folder, shown while it is empty
         damaged:bool=False, # Leave out files that cannot be read, instead of raising `ValueError`?
     ):
-        self.command,self.left_out,self.records = command,[],[]
+        self.command = command
+        self.left_out = []
         if isinstance(source, (str,Path)):
-            if not Path(source).parent.is_dir(): stored_path(source, command)
-            for path in record_files(source): self._read(path, Path(source), damaged)
-        else: self.records = list(source)
+            source = _in_folder(Path(source), command, damaged, self.left_out)
+        self.records = list(source)
 
-    def _read(self, path, folder, damaged):
-        name = path.relative_to(folder).as_posix()
-        try: run = read_record(path)
-        except (OSError,ValueError) as e:
-            if not damaged: raise
-            self.left_out.append(str(e))
-            return
-        if run is None: self.left_out.append(f'{name} holds no run of an experiment')
-        else: self.records.append(run | dict(file=name))
+    def _only(self, records)->Self: return type(self)(records, self.command)
 
     def __len__(self): return len(self.records)
     def __getitem__(self, i):
-        return Runs(self.records[i], self.command) if isinstance(i, slice) else self.records[i]
+        return self._only(self.records[i]) if isinstance(i, slice) else self.records[i]
     def __repr__(self):
         if not self.records: return f'no runs yet{": "+self.command if self.command else ""}'
         models = Counter(map(_model, self.flats))
         return f'{len(self)} runs: ' + ', '.join(f'{name} ({n})' for name,n in models.items())
 
-# %% ../../nbs/60_runs/05_read.ipynb #2753f86d
-from fastcore.basics import patch
+    @cached_property
+    def flats(self)->list:
+        "The leaves of every record"
+        return [flat(run) for run in self]
 
-@patch(as_prop=True)
-def flats(self:Runs)->list:
-    "The leaves of every record"
-    if '_flats' not in vars(self): self._flats = [flat(run) for run in self]
-    return self._flats
+    @property
+    def fields(self)->set:
+        "The names of all leaves"
+        return {name for leaves in self.flats for name in leaves}
 
-@patch(as_prop=True)
-def fields(self:Runs)->set:
-    "The names of all leaves"
-    return {name for leaves in self.flats for name in leaves}
+    def where(self, **values)->Self:
+        "The runs in which all of these names have these values"
+        if not self: return self
+        names = {full_name(name.replace('__', '.'), self.fields): as_text(value)
+                 for name,value in values.items()}
+        def fits(leaves):
+            return all(as_text(leaves.get(name))==value for name,value in names.items())
+        return self._only(run for run,leaves in zip(self, self.flats) if fits(leaves))
 
-@patch
-def where(self:Runs, **values)->Runs:
-    "The runs in which all of these names have these values"
-    if not self: return self
-    names = {full_name(name.replace('__', '.'), self.fields): as_text(value)
-             for name,value in values.items()}
-    def fits(leaves):
-        return all(as_text(leaves.get(name))==value for name,value in names.items())
-    return Runs([run for run,leaves in zip(self, self.flats) if fits(leaves)], self.command)
+    def by(self,
+        *names:str, # As in `flat`; several make tuples
+    )->dict: # Value -> runs, in order of appearance
+        "Group the runs"
+        if not self: return {}
+        names = [full_name(name, self.fields) for name in names]
+        groups = {}
+        for run,leaves in zip(self, self.flats):
+            key = tuple(leaves.get(name) for name in names)
+            groups.setdefault(key if len(key)>1 else key[0], []).append(run)
+        return {key: self._only(own) for key,own in groups.items()}
 
-# %% ../../nbs/60_runs/05_read.ipynb #f35f315b
-@patch
-def by(self:Runs,
-    *names:str, # As in `flat`; several make tuples
-)->dict: # Value -> runs, in order of appearance
-    "Group the runs"
-    if not self: return {}
-    names = [full_name(name, self.fields) for name in names]
-    groups = {}
-    for run,leaves in zip(self, self.flats):
-        key = tuple(leaves.get(name) for name in names)
-        groups.setdefault(key if len(key)>1 else key[0], []).append(run)
-    return {key: Runs(own, self.command) for key,own in groups.items()}
+    def entries(self,
+        key:str, # Such as 'seed'
+    )->list:
+        "An entry of every record, or `ValueError` that names the record without it"
+        for i,run in enumerate(self):
+            if key not in run:
+                raise ValueError(f'{run.get("file", f"record {i}")} has no {key!r}; it has '
+                                 f'{", ".join(map(str, run)) or "nothing"}')
+        return [run[key] for run in self]
 
-# %% ../../nbs/60_runs/05_read.ipynb #8b2eb169
-@patch
-def entries(self:Runs,
-    key:str, # Such as 'seed'
-)->list:
-    "An entry of every record, or `ValueError` that names the record without it"
-    for i,run in enumerate(self):
-        if key not in run:
-            raise ValueError(f'{run.get("file", f"record {i}")} has no {key!r}; it has '
-                             f'{", ".join(map(str, run)) or "nothing"}')
-    return [run[key] for run in self]
+    def of(self,
+        *names:str, # Names of models
+    )->Self:
+        "The runs of these models, in this order"
+        found = list(zip(self, self.entries('attention')))
+        return self._only(run for name in names for run,own in found if own==name)
 
-@patch
-def of(self:Runs,
-    *names:str, # Names of models
-)->Runs:
-    "The runs of these models, in this order"
-    found = list(zip(self, self.entries('attention')))
-    return Runs([run for name in names for run,own in found if own==name], self.command)
+    @property
+    def models(self)->list:
+        "The names of the models, in order of appearance"
+        return list(dict.fromkeys(self.entries('attention')))
 
-@patch(as_prop=True)
-def models(self:Runs)->list:
-    "The names of the models, in order of appearance"
-    return list(dict.fromkeys(self.entries('attention')))
+# %% ../../nbs/60_runs/05_read.ipynb #aa729620
+class Runs(Records):
+    "Records whose numbers are averaged, compared seed by seed, tabulated and drawn"
+    def values(self,
+        path:str, # As in `number`
+    )->list:
+        "One number per run"
+        return [number(run, path) for run in self]
+
+    def mean(self,
+        path:str, # As in `number`
+        bounds:tuple=None, # Bounds of the quantity; None to tell them by its name
+    )->Measured: # None without runs
+        "Mean and 95 % interval over the runs"
+        items = answers(self) if bounds_of(path)==SHARE else 0
+        return over_seeds(self.values(path), bounds_of(path) if bounds is None else bounds, items)
+
+    def by_seed(self, path:str)->dict:
+        "Seed -> number; every seed must be there once"
+        found = {}
+        for run,seed in zip(self, self.entries('seed')):
+            if seed in found:
+                raise ValueError(f'seed {seed} is there twice: '
+                                 'choose the runs of one model and setting')
+            found[seed] = number(run, path)
+        return found
+
+    def minus(self,
+        other:'Runs', # Runs of another model or setting
+        path:str, # Path of the number
+        other_path:str='', # Path of the number of the others; empty for the same
+    )->Measured: # None without common seeds
+        "The difference from other runs, seed by seed"
+        ours,theirs = self.by_seed(path),other.by_seed(other_path or path)
+        if bounds_of(path)!=SHARE: return paired(ours, theirs)
+        both = [run for run in self if run['seed'] in theirs]
+        return paired(ours, theirs, answers(both), (-1.,1.))
+
+    def table(self,
+        columns:dict, # Heading -> function of the runs of a row, or `(path, form)` for a mean
+        by:str='attention', # Name whose values make the rows
+    )->pd.DataFrame: # One row per group, all text
+        "Tabulate groups of runs"
+        def cell(own, column):
+            if callable(column): return str(column(own))
+            path,form = column
+            percent = form.endswith('%') and '+' not in form
+            share = percent and all(0<=x<=1 for x in own.values(path))
+            return shown(own.mean(path, SHARE if share else None), form)
+        rows = {}
+        for name,own in self.by(by).items():
+            rows[name] = {heading: cell(own, column) for heading,column in columns.items()}
+        return pd.DataFrame.from_dict(rows, orient='index', columns=list(columns))
+
+    def lines(self,
+        ax, # Axes
+        points, # Record -> numbers for x and for y
+        by:str='attention', # Name whose values get a colour each
+        **style, # Options of `Axes.plot`
+    ):
+        "Draw one line per run, in one colour per group, and name each group once"
+        for i,(name,own) in enumerate(self.by(by).items()):
+            labels = [str(name),*[None]*(len(own)-1)]
+            for run,label in zip(own, labels):
+                ax.plot(*points(run), **(dict(lw=1, color=f'C{i%10}', label=label) | style))
+        return ax
+
+    def plot(self,
+        path:str, # Table and column
+        ax=None, # Axes; None for new ones
+        by:str='attention', # Name whose values get a colour each
+        scale:float=1., # Factor of the values
+        smooth:int=1, # Number of values that are averaged in each point
+        **style, # Options of `Axes.plot`
+    ):
+        "Draw the curves of all runs"
+        if ax is None: ax = plt.subplots(figsize=(6,3.5), layout='constrained')[1]
+        def points(run):
+            x,y = curve(run, path)
+            return x,scale*pd.Series(y).rolling(smooth, min_periods=1).mean()
+        self.lines(ax, points, by, **style)
+        ax.set(xlabel='step' if path.startswith('steps.') else 'epoch',
+               ylabel=path.rpartition('.')[2].replace('_', ' '))
+        return ax
 
 # %% ../../nbs/60_runs/05_read.ipynb #44de4b3e
 def as_text(value)->str:
@@ -217,47 +300,6 @@ def as_text(value)->str:
     if isinstance(value, (list,tuple)): return ' '.join(map(str, value))
     if isinstance(value, bool) or not isinstance(value, (int,float)): return str(value)
     return f'{float(value):.12g}'
-
-# %% ../../nbs/60_runs/05_read.ipynb #2f7cbaef
-@patch
-def values(self:Runs,
-    path:str, # As in `number`
-)->list:
-    "One number per run"
-    return [number(run, path) for run in self]
-
-@patch
-def mean(self:Runs,
-    path:str, # As in `number`
-    bounds:tuple=None, # Bounds of the quantity; None to tell them by its name
-)->Measured: # None without runs
-    "Mean and 95 % interval over the runs"
-    items = answers(self) if bounds_of(path)==SHARE else 0
-    return over_seeds(self.values(path), bounds_of(path) if bounds is None else bounds, items)
-
-@patch
-def by_seed(self:Runs, path:str)->dict:
-    "Seed -> number; every seed must be there once"
-    found = {}
-    for run,seed in zip(self, self.entries('seed')):
-        if seed in found:
-            raise ValueError(f'seed {seed} is there twice: '
-                             'choose the runs of one model and setting')
-        found[seed] = number(run, path)
-    return found
-
-# %% ../../nbs/60_runs/05_read.ipynb #2fcbeab2
-@patch
-def minus(self:Runs,
-    other:Runs, # Runs of another model or setting
-    path:str, # Path of the number
-    other_path:str='', # Path of the number of the others; empty for the same
-)->Measured: # None without common seeds
-    "The difference from other runs, seed by seed"
-    ours,theirs = self.by_seed(path),other.by_seed(other_path or path)
-    if bounds_of(path)!=SHARE: return paired(ours, theirs)
-    both = [run for run in self if run['seed'] in theirs]
-    return paired(ours, theirs, answers(both), (-1.,1.))
 
 # %% ../../nbs/60_runs/05_read.ipynb #bf85e2a7
 def shown(
@@ -281,24 +323,6 @@ def made_on(
     return '\n'.join(f'{machine}, {" to ".join(sorted({min(days),max(days)}))}'
                      for machine,days in dates.items())
 
-# %% ../../nbs/60_runs/05_read.ipynb #bf85e2a8
-@patch
-def table(self:Runs,
-    columns:dict, # Heading -> function of the runs of a row, or `(path, form)` for a mean
-    by:str='attention', # Name whose values make the rows
-)->pd.DataFrame: # One row per group, all text
-    "Tabulate groups of runs"
-    def cell(own, column):
-        if callable(column): return str(column(own))
-        path,form = column
-        percent = form.endswith('%') and '+' not in form
-        share = percent and all(0<=x<=1 for x in own.values(path))
-        return shown(own.mean(path, SHARE if share else None), form)
-    rows = {}
-    for name,own in self.by(by).items():
-        rows[name] = {heading: cell(own, column) for heading,column in columns.items()}
-    return pd.DataFrame.from_dict(rows, orient='index', columns=list(columns))
-
 # %% ../../nbs/60_runs/05_read.ipynb #5fc1f041
 def curve(
     run:dict, # A record
@@ -312,21 +336,6 @@ def curve(
         raise ValueError(f'{run.get("file", "a record")} has no curve {path}: it has '
                          f'{", ".join(table) or "none in "+room}')
     return table[count],table[column]
-
-# %% ../../nbs/60_runs/05_read.ipynb #c9ebff87
-@patch
-def lines(self:Runs,
-    ax, # Axes
-    points, # Record -> numbers for x and for y
-    by:str='attention', # Name whose values get a colour each
-    **style, # Options of `Axes.plot`
-):
-    "Draw one line per run, in one colour per group, and name each group once"
-    for i,(name,own) in enumerate(self.by(by).items()):
-        labels = [str(name),*[None]*(len(own)-1)]
-        for run,label in zip(own, labels):
-            ax.plot(*points(run), **(dict(lw=1, color=f'C{i%10}', label=label) | style))
-    return ax
 
 # %% ../../nbs/60_runs/05_read.ipynb #d9ff1b91
 def dashed(
@@ -346,26 +355,6 @@ def legend_below(
     handles = ax.get_legend_handles_labels()
     ax.figure.legend(*handles, **(dict(loc='outside lower center', ncols=6, fontsize=8) | options))
     return ax.figure
-
-# %% ../../nbs/60_runs/05_read.ipynb #28c62462
-@patch
-def plot(self:Runs,
-    path:str, # Table and column
-    ax=None, # Axes; None for new ones
-    by:str='attention', # Name whose values get a colour each
-    scale:float=1., # Factor of the values
-    smooth:int=1, # Number of values that are averaged in each point
-    **style, # Options of `Axes.plot`
-):
-    "Draw the curves of all runs"
-    if ax is None: ax = plt.subplots(figsize=(6,3.5), layout='constrained')[1]
-    def points(run):
-        x,y = curve(run, path)
-        return x,scale*pd.Series(y).rolling(smooth, min_periods=1).mean()
-    self.lines(ax, points, by, **style)
-    ax.set(xlabel='step' if path.startswith('steps.') else 'epoch',
-           ylabel=path.rpartition('.')[2].replace('_', ' '))
-    return ax
 
 # %% ../../nbs/60_runs/05_read.ipynb #fabd8d15
 @dataclass
