@@ -20,9 +20,9 @@ from numbers import Integral,Real
 from pathlib import Path
 from shutil import copymode
 from tempfile import TemporaryDirectory
+from typing import Self
 
 import torch
-from fastcore.basics import patch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
@@ -31,7 +31,7 @@ from .core import Movable,count_parameters,first_line
 from .files import (
     MANIFEST,REPOSITORY,existing_path,read_json,read_together,write_json,write_together)
 
-# %% ../nbs/04_pretrained.ipynb #4eded40d
+# %% ../nbs/04_pretrained.ipynb #f48ebb31
 # (module, name) -> class, for all classes of models that can be saved
 kept_classes = {}
 # Attribute -> module that registers its companion, which is saved beside the model
@@ -43,6 +43,7 @@ def _own(value):
     if type(value) is dict: return {k: _own(o) for k,o in value.items()}
     return type(value)(map(_own, value)) if type(value) in (list,tuple) else value
 
+# %% ../nbs/04_pretrained.ipynb #4eded40d
 class Pretrained(Movable):
     "A module that remembers the arguments it was built with, and can be saved in a folder"
     vocab = None # for models of text: what the tokens mean
@@ -57,6 +58,54 @@ class Pretrained(Movable):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         kept_classes[cls.__module__,cls.__name__] = cls
+
+    def save_pretrained(self,
+        folder, # Created if missing; an older model in it is replaced, and other files stay
+        # Type of the stored numbers, such as `torch.float16`; None for that of the model. A type
+        # that would round any of them is refused
+        dtype:torch.dtype=None,
+        about:str='', # Markdown for the card: what the model was trained on, and what it achieves
+    )->Path: # The folder
+        "Save the model in a folder, or raise `ValueError` and change nothing there"
+        with _not_too_deep(self):
+            config = dict(format=FORMAT, library='reformer_rnn', version=reformer_rnn.__version__,
+                          commit=git_commit()) | describe(self)
+            tensors = stored_tensors(self, dtype)
+            config['companions'] = [name for name in companion_modules
+                                    if getattr(self, name, None) is not None]
+            with write_together(folder) as new: _write_model(self, config, tensors, about, new)
+        return Path(folder).expanduser()
+
+    @classmethod
+    def from_pretrained(cls,
+        name, # Folder, name of a model that comes with the package, or owner/name on the hub
+        **options, # For the hub: `revision`, `token`, `cache_dir`, `local_files_only`
+    )->Self: # In evaluation mode
+        "Load what `save_pretrained` has written, or raise `FileNotFoundError` or `ValueError`"
+        folder = find_pretrained(name, **options)
+        def read(place):
+            config = read_config(place)
+            found = config['class']
+            if cls is not Pretrained and (config['module'],found)!=(cls.__module__,cls.__name__):
+                raise ValueError(f'{folder} holds {found}, not {cls.__name__}: use '
+                                 f'{found}.from_pretrained, or `load_pretrained`, which finds the '
+                                 'class')
+            return load_folder(place, config)
+        return read_together(folder, read)
+
+    def push_to_hub(self,
+        repo_id:str, # Name on the hub, owner/name
+        private:bool=False, # Hide it from others?
+        token:str=None, # Access token; None for that of `hf auth login`
+        message:str='Model of reformer_rnn', # Commit message
+        **options, # Options of `save_pretrained`: `dtype`, `about`
+    ): # The hub's information about the commit
+        "Upload the folder of the model to the Hugging Face hub"
+        api = _hub().HfApi(token=token)
+        with TemporaryDirectory() as scratch:
+            folder = self.save_pretrained(Path(scratch)/'model', **options)
+            api.create_repo(repo_id, private=private, exist_ok=True)
+            return api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message)
 
 # %% ../nbs/04_pretrained.ipynb #8fd793b1
 # How a kind of value is stored: a test for it, value -> JSON, and JSON -> value
@@ -349,24 +398,6 @@ def stored_tensors(
         found[name] = kept
     return found
 
-# %% ../nbs/04_pretrained.ipynb #3f100073
-@patch
-def save_pretrained(self:Pretrained,
-    folder, # Created if missing; an older model in it is replaced, and other files stay
-    # Type of the stored numbers, such as `torch.float16`; None for that of the model. A type that
-    # would round any of them is refused
-    dtype:torch.dtype=None,
-    about:str='', # Markdown for the card: what the model was trained on, and what it achieves
-)->Path: # The folder
-    "Save the model in a folder, or raise `ValueError` and change nothing there"
-    with _not_too_deep(self):
-        config = dict(format=FORMAT, library='reformer_rnn', version=reformer_rnn.__version__,
-                      commit=git_commit()) | describe(self)
-        tensors = stored_tensors(self, dtype)
-        config['companions'] = [o for o in companion_modules if getattr(self, o, None) is not None]
-        with write_together(folder) as new: _write_model(self, config, tensors, about, new)
-    return Path(folder).expanduser()
-
 # %% ../nbs/04_pretrained.ipynb #82b8b65a
 @contextmanager
 def _not_too_deep(model):
@@ -555,23 +586,6 @@ def load_folder(
     return model.eval()
 
 # %% ../nbs/04_pretrained.ipynb #b3c29e0a
-@patch(cls_method=True)
-def from_pretrained(cls:Pretrained,
-    name, # Folder, name of a model that comes with the package, or owner/name on the hub
-    **options, # For the hub: `revision`, `token`, `cache_dir`, `local_files_only`
-)->Pretrained: # In evaluation mode
-    "Load what `save_pretrained` has written, or raise `FileNotFoundError` or `ValueError`"
-    folder = find_pretrained(name, **options)
-    def read(place):
-        config = read_config(place)
-        found = config['class']
-        if cls is not Pretrained and (config['module'],found)!=(cls.__module__,cls.__name__):
-            raise ValueError(f'{folder} holds {found}, not {cls.__name__}: use '
-                             f'{found}.from_pretrained, or `load_pretrained`, which finds the '
-                             'class')
-        return load_folder(place, config)
-    return read_together(folder, read)
-
 def load_pretrained(
     name, # As for `from_pretrained`
     **options, # As for `from_pretrained`
@@ -581,19 +595,3 @@ def load_pretrained(
 
 # %% ../nbs/04_pretrained.ipynb #e8de2d2f
 load_model = load_pretrained # the name that older scripts use
-
-# %% ../nbs/04_pretrained.ipynb #3797fd34
-@patch
-def push_to_hub(self:Pretrained,
-    repo_id:str, # Name on the hub, owner/name
-    private:bool=False, # Hide it from others?
-    token:str=None, # Access token; None for that of `hf auth login`
-    message:str='Model of reformer_rnn', # Commit message
-    **options, # Options of `save_pretrained`: `dtype`, `about`
-): # The hub's information about the commit
-    "Upload the folder of the model to the Hugging Face hub"
-    api = _hub().HfApi(token=token)
-    with TemporaryDirectory() as scratch:
-        folder = self.save_pretrained(Path(scratch)/'model', **options)
-        api.create_repo(repo_id, private=private, exist_ok=True)
-        return api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message)

@@ -1,4 +1,4 @@
-"Torch layers and models bring PyTorch and NumPy alone; what only readers, trainers and pages need is imported by those."
+"Layers and models bring PyTorch and NumPy alone; what only readers, trainers and pages need is imported by those."
 import json, subprocess, sys
 
 from conftest import ROOT

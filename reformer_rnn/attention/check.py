@@ -14,8 +14,8 @@ from torch import Tensor,nn
 
 from .layer import run_segments
 from .report import (
-    Entry,Failed,LayerReport,Skipped,Subject,TimeUp,ask,described,guarded,in_words,layer_check,
-    layer_checks,make_subject,text_of,wake)
+    Entry,Failed,LayerReport,Skipped,Subject,TimeUp,ask,choose_dtype,described,guarded,in_words,
+    layer_check,layer_checks,make_subject,text_of,try_lengths,wake)
 from ..core import (
     check_choice,check_int,map_state,saved_nbytes,select_state,state_nbytes)
 
@@ -688,10 +688,10 @@ def _prepared(layer, d_model, causal, seed, options):
     except Exception as e: raise Failed(f'cannot be copied: {in_words(e)}') from e
     if not isinstance(again, nn.Module):
         raise Failed(f'its copy is a {type(again).__name__}: expected a module from __deepcopy__')
-    subject.try_lengths()
+    try_lengths(subject)
     if not subject.lengths:
         e = subject.errors[16]
         said = e.text if isinstance(e, Failed) else in_words(e)
         raise Failed(f'x of shape (1, 16, {d_model}): {said}. {_explained(subject)}')
-    subject.choose_dtype()
+    choose_dtype(subject)
     return subject

@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['Check', 'layer_checks', 'LENGTHS', 'COARSE', 'ambient', 'Failed', 'Skipped', 'layer_check', 'Adapted',
-           'layer_arguments', 'first_tensor', 'described', 'sample_input', 'Subject', 'wake', 'find_builder', 'text_of',
-           'in_words', 'TimeUp', 'make_subject', 'Entry', 'guarded', 'ask', 'LayerReport', 'read_report']
+           'layer_arguments', 'first_tensor', 'described', 'sample_input', 'Subject', 'wake', 'try_lengths',
+           'choose_dtype', 'find_builder', 'text_of', 'in_words', 'TimeUp', 'make_subject', 'Entry', 'guarded', 'ask',
+           'LayerReport', 'read_report']
 
 # %% ../../nbs/10_attention/91_report_card.ipynb #36c0caa1
 import copy,html,inspect,io,logging,os,random,signal,threading,time,traceback,warnings
@@ -17,7 +18,6 @@ from importlib import import_module
 
 import numpy as np
 import torch
-from fastcore.basics import patch
 from torch import Tensor,nn
 from torch.nn.parameter import is_lazy
 
@@ -134,6 +134,60 @@ class Subject:
         self.errors = {} # by length: what was raised, or None
         self.random = False
 
+    def module(self,
+        dtype:torch.dtype=None, # Type of its weights; default that of the test
+    )->nn.Module:
+        "A copy of the layer, awake and in evaluation mode"
+        made = copy.deepcopy(self.layer)
+        wake(made, self.seed)
+        return made.to(dtype or self.dtype).eval()
+
+    def input(self,
+        b:int, # Rows
+        n:int, # Positions
+        dtype:torch.dtype=None, # Type of the numbers; default that of the test
+    )->Tensor: # (b, n, d_model)
+        "The numbers that `sample_input` draws, on the device of the layer"
+        x = sample_input((b,n,self.d_model), self.seed, dtype or self.dtype)
+        return x.to(self.device)
+
+    def call(self,
+        module:nn.Module, # The layer or a copy
+        x:Tensor, # (b, n, d_model)
+        state=None, # What an earlier call has returned
+        mask:Tensor=None, # Key mask (b, n)
+    ): # `(y, state)`
+        "Call a layer with the seed of the test, and bring what it returns into one form"
+        torch.manual_seed(self.seed)
+        given = dict(state=state, mask=mask)
+        return self.pair(module(x, **{k: o for k,o in given.items() if o is not None}))
+
+    def pair(self,
+        out, # What a layer has returned
+    ): # `(y, state)`
+        "The output, and the state if there can be one"
+        if isinstance(out, (tuple,list)) and len(out)==2 and isinstance(out[0], Tensor):
+            return out[0],out[1] if self.takes_state else None
+        y = first_tensor(out)
+        if y is None: raise Failed(f'returned a {described(out)}: expected y, or (y, state)')
+        return y,None
+
+    @property
+    def lengths(self)->list:
+        "Lengths that the layer can be called with"
+        return [n for n,e in self.errors.items() if e is None]
+
+    @property
+    def coarse(self)->bool:
+        "Does it compute in float32, whatever it is given?"
+        return self.tol==COARSE
+
+    @property
+    def sizes(self)->list:
+        "Lengths for examples, short ones first"
+        able = [n for n in self.lengths if n>1]
+        return [n for n in able if n in (2,3,5,8,13,40)] or able or self.lengths
+
 # %% ../../nbs/10_attention/91_report_card.ipynb #20eb43f1
 def wake(
     layer:nn.Module, # Any module; it is changed
@@ -147,100 +201,41 @@ def wake(
         for p in found.values(): p.copy_(.1*torch.randn(p.shape, generator=g))
     return list(found)
 
-# %% ../../nbs/10_attention/91_report_card.ipynb #a417c835
-@patch
-def module(self:Subject,
-    dtype:torch.dtype=None, # Type of its weights; default that of the test
-)->nn.Module:
-    "A copy of the layer, awake and in evaluation mode"
-    made = copy.deepcopy(self.layer)
-    wake(made, self.seed)
-    return made.to(dtype or self.dtype).eval()
-
-@patch
-def input(self:Subject,
-    b:int, # Rows
-    n:int, # Positions
-    dtype:torch.dtype=None, # Type of the numbers; default that of the test
-)->Tensor: # (b, n, d_model)
-    "The numbers that `sample_input` draws, on the device of the layer"
-    x = sample_input((b,n,self.d_model), self.seed, dtype or self.dtype)
-    return x.to(self.device)
-
-# %% ../../nbs/10_attention/91_report_card.ipynb #6129778f
-@patch
-def call(self:Subject,
-    module:nn.Module, # The layer or a copy
-    x:Tensor, # (b, n, d_model)
-    state=None, # What an earlier call has returned
-    mask:Tensor=None, # Key mask (b, n)
-): # `(y, state)`
-    "Call a layer with the seed of the test, and bring what it returns into one form"
-    torch.manual_seed(self.seed)
-    given = dict(state=state, mask=mask)
-    return self.pair(module(x, **{k: o for k,o in given.items() if o is not None}))
-
-@patch
-def pair(self:Subject,
-    out, # What a layer has returned
-): # `(y, state)`
-    "The output, and the state if there can be one"
-    if isinstance(out, (tuple,list)) and len(out)==2 and isinstance(out[0], Tensor):
-        return out[0],out[1] if self.takes_state else None
-    y = first_tensor(out)
-    if y is None: raise Failed(f'returned a {described(out)}: expected y, or (y, state)')
-    return y,None
-
-# %% ../../nbs/10_attention/91_report_card.ipynb #f060f964
-@patch
-def try_lengths(self:Subject):
+# %% ../../nbs/10_attention/91_report_card.ipynb #9518f960
+def try_lengths(
+    subject:Subject, # The layer under test; its `errors` are set
+):
     "Find out which lengths the layer can be called with"
-    module = self.module(torch.float32)
+    module = subject.module(torch.float32)
     for n in LENGTHS:
         try:
-            with torch.no_grad(): self.call(module, self.input(1, n, torch.float32))
-            self.errors[n] = None
-        except (Exception,SystemExit) as e: self.errors[n] = e
+            with torch.no_grad(): subject.call(module, subject.input(1, n, torch.float32))
+            subject.errors[n] = None
+        except (Exception,SystemExit) as e: subject.errors[n] = e
 
-@patch(as_prop=True)
-def lengths(self:Subject)->list:
-    "Lengths that the layer can be called with"
-    return [n for n,e in self.errors.items() if e is None]
-
-@patch(as_prop=True)
-def coarse(self:Subject)->bool:
-    "Does it compute in float32, whatever it is given?"
-    return self.tol==COARSE
-
-@patch(as_prop=True)
-def sizes(self:Subject)->list:
-    "Lengths for examples, short ones first"
-    able = [n for n in self.lengths if n>1]
-    return [n for n in able if n in (2,3,5,8,13,40)] or able or self.lengths
-
-# %% ../../nbs/10_attention/91_report_card.ipynb #ccf8ae24
-@patch
-def is_coarse(self:Subject, module)->bool:
+# %% ../../nbs/10_attention/91_report_card.ipynb #f934283f
+def _is_coarse(subject, module):
     "Does a layer of float64 compute with fewer digits? Then tiny steps are lost, or too large"
-    x = self.input(1, self.sizes[-1], torch.float64)
+    x = subject.input(1, subject.sizes[-1], torch.float64)
     step = torch.randn(x.shape, generator=torch.Generator().manual_seed(1), dtype=x.dtype)
     step = step.to(x.device)
+    def moved(size): return subject.call(module, x+size*step)[0]
     with torch.no_grad():
-        y = self.call(module, x)[0]
-        tiny = (self.call(module, x+1e-10*step)[0]-y)*1e10
-        slope = (self.call(module, x+1e-5*step)[0]-self.call(module, x-1e-5*step)[0])*.5e5
+        tiny = (moved(1e-10)-moved(0))*1e10
+        slope = (moved(1e-5)-moved(-1e-5))*.5e5
     return bool((tiny-slope).norm()>.5*slope.norm()+1e-3)
 
-@patch
-def choose_dtype(self:Subject):
+def choose_dtype(
+    subject:Subject, # The layer under test; its `dtype` and `tol` are set
+):
     "Test in float64 if the layer returns it, with a small tolerance if it also computes in it"
     try:
-        module = self.module(torch.float64)
-        x = self.input(2, self.sizes[-1], torch.float64)
-        with torch.no_grad(): y,_ = self.call(module, x)
+        module = subject.module(torch.float64)
+        x = subject.input(2, subject.sizes[-1], torch.float64)
+        with torch.no_grad(): y,_ = subject.call(module, x)
         if y.dtype!=torch.float64: return
-        self.dtype = torch.float64
-        if not self.is_coarse(module): self.tol = 1e-9
+        subject.dtype = torch.float64
+        if not _is_coarse(subject, module): subject.tol = 1e-9
     except (Exception,SystemExit): pass # the check of types says what happened
 
 # %% ../../nbs/10_attention/91_report_card.ipynb #55253eb0
@@ -433,36 +428,32 @@ class LayerReport:
         counts = ', '.join(f'{len(self.having(o))} {o}' for o in ('passed','failed','skipped'))
         return f'{self.layer}, d_model={self.d_model}: {counts}'
 
-# %% ../../nbs/10_attention/91_report_card.ipynb #470bdbb6
-@patch
-def __repr__(self:LayerReport):
-    width = max((len(o.name) for o in self.entries), default=0)
-    def shown(o):
-        outcome = o.outcome.upper() if o.outcome=='failed' else o.outcome
-        return f'{outcome:8}{o.name:{width}}  {o.line()}'
-    return '\n'.join([self.verdict(),*map(shown, self.entries)])
+    def __repr__(self):
+        width = max((len(o.name) for o in self.entries), default=0)
+        def shown(o):
+            outcome = o.outcome.upper() if o.outcome=='failed' else o.outcome
+            return f'{outcome:8}{o.name:{width}}  {o.line()}'
+        return '\n'.join([self.verdict(),*map(shown, self.entries)])
 
-@patch
-def _repr_html_(self:LayerReport):
-    marks = dict(passed='✓', failed='✗ failed', skipped='– skipped', noted='· noted')
-    def row(o):
-        text = html.escape(o.line())
-        if o.outcome=='failed': text = f'<strong>{text}</strong>'
-        return (f'<tr><td style="white-space:nowrap">{marks[o.outcome]}</td>'
-                f'<td style="white-space:nowrap">{html.escape(o.name)}</td>'
-                f'<td style="text-align:left">{text}</td></tr>')
-    return (f'<p>{html.escape(self.verdict())}</p><table><tbody>'
-            f'{"".join(map(row, self.entries))}</tbody></table>')
+    def _repr_html_(self):
+        marks = dict(passed='✓', failed='✗ failed', skipped='– skipped', noted='· noted')
+        def row(o):
+            text = html.escape(o.line())
+            if o.outcome=='failed': text = f'<strong>{text}</strong>'
+            return (f'<tr><td style="white-space:nowrap">{marks[o.outcome]}</td>'
+                    f'<td style="white-space:nowrap">{html.escape(o.name)}</td>'
+                    f'<td style="text-align:left">{text}</td></tr>')
+        return (f'<p>{html.escape(self.verdict())}</p><table><tbody>'
+                f'{"".join(map(row, self.entries))}</tbody></table>')
+
+    def save(self,
+        path, # A JSON file
+    ):
+        "Save the report"
+        return write_json(path, dict(layer=self.layer, d_model=self.d_model, versions=self.versions,
+                                     entries=[asdict(o) for o in self.entries]))
 
 # %% ../../nbs/10_attention/91_report_card.ipynb #81827639
-@patch
-def save(self:LayerReport,
-    path, # A JSON file
-):
-    "Save the report"
-    return write_json(path, dict(layer=self.layer, d_model=self.d_model, versions=self.versions,
-                                 entries=[asdict(o) for o in self.entries]))
-
 def read_report(
     path, # File that `LayerReport.save` has written
 )->LayerReport:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from inspect import isclass
 
-from fastcore.basics import patch
 import torch
 from torch import Tensor,nn
 
@@ -43,21 +42,20 @@ class ForeignLayer(AttentionLayer):
         "Name of the class, for messages"
         return type(self.module).__name__
 
-# %% ../../nbs/80_exam/01_candidates.ipynb #9f1c7de2
-@patch
-def forward(self:ForeignLayer, x, state=None, context=None, mask=None):
-    "Call the module; raise `ValueError` for arguments it cannot take, and for a wrong output"
-    if not (context is None and mask is None):
-        raise ValueError(f'{self.label} is examined without a context and without a mask')
-    if state is not None and not self.carries:
-        raise ValueError(f'{self.label} carries no state: give it whole sequences')
-    y = self.module(x, state) if self.carries else self.module(x)
-    y,state = y if isinstance(y, tuple) and len(y)==2 else (y,None)
-    if not isinstance(y, Tensor) or y.shape!=x.shape:
-        shape = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
-        raise ValueError(f'{self.label} returned {shape} for an input of shape {tuple(x.shape)}: '
-                         'expected the same shape, or a pair of it and a state')
-    return y,state if self.carries else None
+    def forward(self, x, state=None, context=None, mask=None):
+        "Call the module; raise `ValueError` for arguments it cannot take, and for a wrong output"
+        if not (context is None and mask is None):
+            raise ValueError(f'{self.label} is examined without a context and without a mask')
+        if state is not None and not self.carries:
+            raise ValueError(f'{self.label} carries no state: give it whole sequences')
+        y = self.module(x, state) if self.carries else self.module(x)
+        y,state = y if isinstance(y, tuple) and len(y)==2 else (y,None)
+        if not isinstance(y, Tensor) or y.shape!=x.shape:
+            shape = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
+            raise ValueError(f'{self.label} returned {shape} for an input of shape '
+                             f'{tuple(x.shape)}: expected the same shape, or a pair of it and '
+                             'a state')
+        return y,state if self.carries else None
 
 # %% ../../nbs/80_exam/01_candidates.ipynb #929c379e
 def mamba2_mixer(

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from fastcore.basics import patch
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
@@ -60,24 +59,23 @@ class ExamCell:
         "Does every seed pass at a size?"
         return all(share is not None and share>=PASS for share in self.shares(size))
 
-# %% ../../nbs/80_exam/03_results.ipynb #c1ac8164
-@patch(as_prop=True)
-def grade(self:ExamCell)->str:
-    "The grade, a key of `GRADES`"
-    if self.task.held_out: return 'text'
-    if all(self.passed(size) for size in self.task.test): return 'solved'
-    return 'learned' if self.passed(self.task.learned_at) else 'not'
+    @property
+    def grade(self)->str:
+        "The grade, a key of `GRADES`"
+        if self.task.held_out: return 'text'
+        if all(self.passed(size) for size in self.task.test): return 'solved'
+        return 'learned' if self.passed(self.task.learned_at) else 'not'
 
-@patch(as_prop=True)
-def at_edge(self:ExamCell)->bool:
-    "Is the best learning rate the highest or the lowest, with all of them tried?"
-    ends = min(ExamConfig.rates),max(ExamConfig.rates)
-    return self.settled and self.runs[0]['rate'] in ends
+    @property
+    def at_edge(self)->bool:
+        "Is the best learning rate the highest or the lowest, with all of them tried?"
+        ends = min(ExamConfig.rates),max(ExamConfig.rates)
+        return self.settled and self.runs[0]['rate'] in ends
 
-@patch(as_prop=True)
-def settled(self:ExamCell)->bool:
-    "Have all learning rates been tried, as far as that can gain anything?"
-    return self.tried>=len(ExamConfig.rates) or score(self.runs[0])>SOLVED
+    @property
+    def settled(self)->bool:
+        "Have all learning rates been tried, as far as that can gain anything?"
+        return self.tried>=len(ExamConfig.rates) or score(self.runs[0])>SOLVED
 
 # %% ../../nbs/80_exam/03_results.ipynb #c50445b4
 def exam_cells(

@@ -19,7 +19,6 @@ import torch
 from fastai.callback.core import Callback,CancelFitException
 from fastai.learner import Learner
 from fastai.optimizer import Adam
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import (
@@ -112,19 +111,17 @@ class StopSolved(Callback):
         "Start the clock"
         self.began = time.process_time()
 
-# %% ../../nbs/80_exam/02_run.ipynb #df911722
-@patch
-def after_epoch(self:StopSolved):
-    "Look at the accuracy and at the clock"
-    self.spent += time.process_time()-self.began
-    names = self.recorder.metric_names[1:]
-    accuracy = self.recorder.values[-1][names.index('masked_accuracy')]
-    solved = self.epoch>=self.ramp and accuracy>=self.enough
-    self.right = self.right+1 if solved else 0
-    if self.right>1: self.why = 'solved'
-    elif 0<self.seconds<self.spent: self.why = 'out of time'
-    else: return
-    raise CancelFitException
+    def after_epoch(self):
+        "Look at the accuracy and at the clock"
+        self.spent += time.process_time()-self.began
+        names = self.recorder.metric_names[1:]
+        accuracy = self.recorder.values[-1][names.index('masked_accuracy')]
+        solved = self.epoch>=self.ramp and accuracy>=self.enough
+        self.right = self.right+1 if solved else 0
+        if self.right>1: self.why = 'solved'
+        elif 0<self.seconds<self.spent: self.why = 'out of time'
+        else: return
+        raise CancelFitException
 
 # %% ../../nbs/80_exam/02_run.ipynb #4aba03cd
 class ShowAnswers(Callback):

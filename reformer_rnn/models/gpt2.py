@@ -203,7 +203,7 @@ def save_gpt2(
     "Save a GPT-2 so that `load_gpt2` finds it, or raise `ValueError` and change nothing there"
     with write_together(folder) as new: write_gpt2(base, new)
 
-# %% ../../nbs/30_models/12_gpt2.ipynb #c1e9c901
+# %% ../../nbs/30_models/12_gpt2.ipynb #1e571aaa
 def byte_vocab(
     config, # Of a GPT-2
 ): # `ByteVocab` for one of `byte_gpt2`, else None
@@ -212,6 +212,7 @@ def byte_vocab(
     from reformer_rnn.data.documents import ByteVocab # and fastai, which tokens do not need
     return ByteVocab()
 
+# %% ../../nbs/30_models/12_gpt2.ipynb #c1e9c901
 def check_tokenizer(
     tokenizer, # Any tokenizer with `encode` and `decode`
 ): # `tokenizer`

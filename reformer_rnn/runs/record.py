@@ -14,7 +14,6 @@ from pathlib import Path
 import fastai,torch
 import matplotlib.pyplot as plt
 import pandas as pd
-from fastcore.basics import patch
 from fastai.learner import Recorder
 from fastai.torch_core import default_device
 
@@ -93,22 +92,19 @@ class RunRecord(OutsideFinder):
         for k,v in (row | dict(seconds=self.seconds)).items():
             self.record[table].setdefault(k, []).append(v)
 
-# %% ../../nbs/60_runs/02_record.ipynb #447d3c23
-@patch
-def after_batch(self:RunRecord):
-    "Store one row of `steps`"
-    if self.n_batches%self.every==0:
-        self._append('steps', step=self.n_batches, train_loss=self.loss.item(),
-                     lr=float(self.opt.hypers[-1]['lr']))
-    self.n_batches += 1
+    def after_batch(self):
+        "Store one row of `steps`"
+        if self.n_batches%self.every==0:
+            self._append('steps', step=self.n_batches, train_loss=self.loss.item(),
+                         lr=float(self.opt.hypers[-1]['lr']))
+        self.n_batches += 1
 
-@patch
-def after_epoch(self:RunRecord):
-    "Store one row of `epochs`"
-    if not self.in_training: return
-    self.in_training = False
-    row = dict(zip(self.recorder.metric_names[1:], self.recorder.values[-1]))
-    self._append('epochs', epoch=len(self.record['epochs']['epoch']), **row)
+    def after_epoch(self):
+        "Store one row of `epochs`"
+        if not self.in_training: return
+        self.in_training = False
+        row = dict(zip(self.recorder.metric_names[1:], self.recorder.values[-1]))
+        self._append('epochs', epoch=len(self.record['epochs']['epoch']), **row)
 
 # %% ../../nbs/60_runs/02_record.ipynb #861f3e74
 def save_figure(

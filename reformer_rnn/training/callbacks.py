@@ -16,7 +16,6 @@ from functools import partial
 import torch
 from fastai.callback.core import Callback,CancelFitException
 from fastai.learner import Learner,replacing_yield
-from fastcore.basics import patch
 from torch import nn
 from torch.nn.utils import get_total_norm
 
@@ -202,73 +201,65 @@ class ResetRows(CarriesState):
         super().before_fit()
         self.stack.callback(self._go_back)
         if hasattr(self.learn, 'lr_finder'):
-            self.stack.callback(self._set_place, self.rows_state, self._place())
+            self.stack.callback(self._set_place, self.rows_state, _place(self.dls.train))
 
     @property
     def reader(self):
         "The part of the model that carries the state"
         return restarting_part(self.model)
 
-# %% ../../nbs/50_training/02_callbacks.ipynb #a5c73f2c
-@patch
-def before_train(self:ResetRows):
-    "Continue where the last epoch ended"
-    self.reader.state = self.rows_state
-    self.place = self._place()
+    def before_train(self):
+        "Continue where the last epoch ended"
+        self.reader.state = self.rows_state
+        self.place = _place(self.dls.train)
 
-@patch
-def after_train(self:ResetRows):
-    "Keep the state"
-    self._set_place(self.reader.state, None)
+    def after_train(self):
+        "Keep the state"
+        self._set_place(self.reader.state, None)
 
-@patch
-def after_cancel_epoch(self:ResetRows):
-    "Keep the state of a training that was cut short here"
-    super(ResetRows, self).after_cancel_epoch()
-    if self.place is not None: self.after_train()
+    def after_cancel_epoch(self):
+        "Keep the state of a training that was cut short here"
+        super().after_cancel_epoch()
+        if self.place is not None: self.after_train()
 
-# %% ../../nbs/50_training/02_callbacks.ipynb #b5429557
-@patch
-def before_validate(self:ResetRows):
-    """Set the training rows aside; a validation on their loader reads on from where they stand,
-    and returns there"""
-    between = self.place is None # no pass of the training is under way
-    rows_state = self.rows_state if between else self.reader.state
-    super(ResetRows, self).before_validate()
-    place = self._place()
-    if not place or self.dl is not self.dls.train: return
-    # a pass of a loader that does not go on has its steps already, and cannot be set back
-    if not (between or getattr(self.dl, 'epochs_go_on', False)): return
-    self.reader.state = rows_state
-    self.validation.callback(self.dl.load_state_dict, place)
+    def before_validate(self):
+        """Set the training rows aside; a validation on their loader reads on from where they
+        stand, and returns there"""
+        between = self.place is None # no pass of the training is under way
+        rows_state = self.rows_state if between else self.reader.state
+        super().before_validate()
+        place = _place(self.dls.train)
+        if not place or self.dl is not self.dls.train: return
+        # a pass of a loader that does not go on has its steps already, and cannot be set back
+        if not (between or getattr(self.dl, 'epochs_go_on', False)): return
+        self.reader.state = rows_state
+        self.validation.callback(self.dl.load_state_dict, place)
 
-# %% ../../nbs/50_training/02_callbacks.ipynb #abaebe77
-@patch
-def _place(self:ResetRows):
-    "Where the training loader stands; empty if it cannot say so"
-    dl = self.dls.train
+    def _set_place(self, rows_state, place):
+        self.rows_state,self.place = rows_state,place
+
+    def _go_back(self):
+        "Return with the training loader to where it stood at `rows_state`"
+        if self.place: self.dls.train.load_state_dict(self.place)
+        self.place = None
+
+    def before_batch(self):
+        "Take the flags out of the batch, and restart the rows that begin a document"
+        if len(self.xb)!=2:
+            raise ValueError('ResetRows expects batches of tokens, flags and targets, and these '
+                             f'have {len(self.xb)+len(self.yb)} parts: use a `DocumentDL` with '
+                             'resets=True')
+        ids,rows = self.xb
+        self.learn.xb = (ids,)
+        _begin_rows(self.reader, rows)
+
+# %% ../../nbs/50_training/02_callbacks.ipynb #002c1911
+def _place(dl):
+    "Where a loader stands; empty if it cannot say so"
     return dl.state_dict() if hasattr(dl, 'state_dict') else {}
 
-@patch
-def _set_place(self:ResetRows, rows_state, place):
-    self.rows_state,self.place = rows_state,place
-
-@patch
-def _go_back(self:ResetRows):
-    "Return with the training loader to where it stood at `rows_state`"
-    if self.place: self.dls.train.load_state_dict(self.place)
-    self.place = None
-
-# %% ../../nbs/50_training/02_callbacks.ipynb #65cc13ef
-@patch
-def before_batch(self:ResetRows):
-    "Take the flags out of the batch, and restart the rows that begin a document"
-    if len(self.xb)!=2:
-        raise ValueError('ResetRows expects batches of tokens, flags and targets, and these have '
-                         f'{len(self.xb)+len(self.yb)} parts: use a `DocumentDL` with resets=True')
-    ids,rows = self.xb
-    self.learn.xb = (ids,)
-    reader = self.reader
+def _begin_rows(reader, rows):
+    "Restart the rows of a model that begin a document, (b,) booleans"
     if rows.all(): reader.reset()
     elif reader.state is None:
         raise ValueError(f'{int((~rows).sum())} rows go on in the middle of a document, and there '
@@ -331,12 +322,11 @@ class Throughput(OutsideFinder):
         self._tick()
         self.last = None
 
-# %% ../../nbs/50_training/02_callbacks.ipynb #402b8889
-@patch(as_prop=True)
-def record(self:Throughput)->dict:
-    "`tokens`, `seconds` and `tokens_per_second` of all training so far"
-    speed = self.tokens/self.seconds if self.seconds else 0.
-    return dict(tokens=self.tokens, seconds=self.seconds, tokens_per_second=speed)
+    @property
+    def record(self)->dict:
+        "`tokens`, `seconds` and `tokens_per_second` of all training so far"
+        speed = self.tokens/self.seconds if self.seconds else 0.
+        return dict(tokens=self.tokens, seconds=self.seconds, tokens_per_second=speed)
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #fcbec1f9
 class StopOnNonFinite(OutsideFinder):
@@ -363,24 +353,21 @@ class StopOnNonFinite(OutsideFinder):
             self._stop(f'the loss is {self.loss.item():.4g}, '
                        f'but the gradient of {bad[0]}{others} is infinite or not a number')
 
-# %% ../../nbs/50_training/02_callbacks.ipynb #b069f68f
-@patch
-def _stop(self:StopOnNonFinite, what):
-    saved = getattr(getattr(self.learn, 'checkpoint', None), 'newest', None)
-    lr = self.opt.hypers[-1]['lr']
-    self.error = (f'{what} in epoch {self.epoch}, training step {self.train_iter}, '
-                  f'at learning rate {lr:.3g}; the weights are still '
-                  'those after the last step with a finite loss and gradient. '
-                  'Lower the learning rate, or look at the batch in `learn.xb`')
-    if hasattr(self.learn, 'keep_best'):
-        self.error += '. KeepBest goes back to the best epoch, if one was complete'
-    if saved: self.error += f'. The last checkpoint is {saved}'
-    raise CancelFitException
+    def _stop(self, what):
+        saved = getattr(getattr(self.learn, 'checkpoint', None), 'newest', None)
+        lr = self.opt.hypers[-1]['lr']
+        self.error = (f'{what} in epoch {self.epoch}, training step {self.train_iter}, '
+                      f'at learning rate {lr:.3g}; the weights are still '
+                      'those after the last step with a finite loss and gradient. '
+                      'Lower the learning rate, or look at the batch in `learn.xb`')
+        if hasattr(self.learn, 'keep_best'):
+            self.error += '. KeepBest goes back to the best epoch, if one was complete'
+        if saved: self.error += f'. The last checkpoint is {saved}'
+        raise CancelFitException
 
-@patch
-def after_fit(self:StopOnNonFinite):
-    "Raise after everything else is cleaned up"
-    if self.error: raise FloatingPointError(self.error)
+    def after_fit(self):
+        "Raise after everything else is cleaned up"
+        if self.error: raise FloatingPointError(self.error)
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #adf695fb
 class SwitchAttention(PartOfEpoch):
@@ -439,29 +426,25 @@ class ChunkedLoss(PartOfBatch):
         self.output_layer = out
         self.ignore_index = loss.ignore_index
 
-# %% ../../nbs/50_training/02_callbacks.ipynb #490a94dc
-@patch
-def sliced_loss(self:ChunkedLoss, x, y):
-    "Compute the loss from the input of the output layer"
-    return chunked_cross_entropy(x, y, self.output_layer.weight, self.output_layer.bias,
-                                 ignore_index=self.ignore_index, chunk_size=self.chunk_size)
+    def sliced_loss(self, x, y):
+        "Compute the loss from the input of the output layer"
+        return chunked_cross_entropy(x, y, self.output_layer.weight, self.output_layer.bias,
+                                     ignore_index=self.ignore_index, chunk_size=self.chunk_size)
+
+    def before_batch(self):
+        "In training, bypass the output layer, and let the loss function apply it"
+        if not self.training: return
+        self.output_layer.forward = _unchanged
+        self.stack.callback(delattr, self.output_layer, 'forward')
+        replaced = contextmanager(replacing_yield)
+        self.stack.enter_context(replaced(self.learn, 'loss_func', self.sliced_loss))
+
+    def after_loss(self):
+        "Return to logits, which others may want between two batches"
+        self.stack.close()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #a24d66cc
 def _unchanged(x): return x
-
-@patch
-def before_batch(self:ChunkedLoss):
-    "In training, bypass the output layer, and let the loss function apply it"
-    if not self.training: return
-    self.output_layer.forward = _unchanged
-    self.stack.callback(delattr, self.output_layer, 'forward')
-    replaced = contextmanager(replacing_yield)
-    self.stack.enter_context(replaced(self.learn, 'loss_func', self.sliced_loss))
-
-@patch
-def after_loss(self:ChunkedLoss):
-    "Return to logits, which others may want between two batches"
-    self.stack.close()
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #3ed83917
 class KeepBest(PerFit):
@@ -490,29 +473,25 @@ class KeepBest(PerFit):
         "Forget the value of the last epoch"
         self.value = None
 
-# %% ../../nbs/50_training/02_callbacks.ipynb #30849414
-@patch
-def after_validate(self:KeepBest):
-    "Read the watched value, unless somebody only asks for predictions"
-    if hasattr(self.learn, 'gather_preds') or self.recorder.cancel_valid: return
-    measured = {'valid_loss': self.recorder.loss} | {o.name: o for o in self.metrics}
-    self.value = measured[self.metric].value
+    def after_validate(self):
+        "Read the watched value, unless somebody only asks for predictions"
+        if hasattr(self.learn, 'gather_preds') or self.recorder.cancel_valid: return
+        measured = {'valid_loss': self.recorder.loss} | {o.name: o for o in self.metrics}
+        self.value = measured[self.metric].value
 
-@patch
-def after_epoch(self:KeepBest):
-    "Keep the weights, or stop"
-    if not self.began or self.value is None: return
-    if self.value<self.best:
-        self.best = float(self.value)
-        self.best_epoch = self.epoch
-        self.weights = {name: w.detach().clone() for name,w in self.model.state_dict().items()}
-    elif self.patience and self.epoch-self.best_epoch>=self.patience: raise CancelFitException
+    def after_epoch(self):
+        "Keep the weights, or stop"
+        if not self.began or self.value is None: return
+        if self.value<self.best:
+            self.best = float(self.value)
+            self.best_epoch = self.epoch
+            self.weights = {name: w.detach().clone() for name,w in self.model.state_dict().items()}
+        elif self.patience and self.epoch-self.best_epoch>=self.patience: raise CancelFitException
 
-@patch
-def after_fit(self:KeepBest):
-    "Return to the best weights"
-    if self.weights is not None: self.model.load_state_dict(self.weights)
-    self.weights = None
+    def after_fit(self):
+        "Return to the best weights"
+        if self.weights is not None: self.model.load_state_dict(self.weights)
+        self.weights = None
 
 # %% ../../nbs/50_training/02_callbacks.ipynb #a26e481f
 class PeakMemory(PerFit):

@@ -13,7 +13,7 @@ from fastai.callback.core import Callback
 from fastai.callback.schedule import ParamScheduler
 from fastai.callback.training import GradientClip
 from fastai.data.core import TfmdDL
-from fastcore.basics import chunked,patch
+from fastcore.basics import chunked
 
 from ..core import check_int
 from ..data.loaders import Loaders,Shown
@@ -89,37 +89,31 @@ class DrawnDL(Shown, TfmdDL):
         super().before_iter()
         self.random = torch.get_rng_state()
 
-@patch
-def sample(self:DrawnDL):
-    "The items of this pass; the generator is set to where it stood when the pass began"
-    torch.set_rng_state(self.random)
-    return super(DrawnDL, self).sample()
+    def sample(self):
+        "The items of this pass; the generator is set to where it stood when the pass began"
+        torch.set_rng_state(self.random)
+        return super().sample()
 
-# %% ../../nbs/50_training/12_gpt2.ipynb #8eb4fa86
-@patch
-def new(self:DrawnDL, dataset=None, cls=None, **kwargs):
-    "Copy the loader with some arguments changed"
-    kwargs['shuffle'] = False # what is drawn is random already
-    return super(DrawnDL, self).new(dataset, cls, draw=self.draw, **kwargs)
+    def new(self, dataset=None, cls=None, **kwargs):
+        "Copy the loader with some arguments changed"
+        kwargs['shuffle'] = False # what is drawn is random already
+        return super().new(dataset, cls, draw=self.draw, **kwargs)
 
-@patch
-def create_batches(self:DrawnDL, samps):
-    "Draw a batch for every `bs` items"
-    for items in chunked(samps, self.bs, self.drop_last): yield self.draw(len(items))
+    def create_batches(self, samps):
+        "Draw a batch for every `bs` items"
+        for items in chunked(samps, self.bs, self.drop_last): yield self.draw(len(items))
 
-@patch
-def create_item(self:DrawnDL, i):
-    "Draw one row, and nothing from the generator"
-    with torch.random.fork_rng(devices=[]): return tuple(x[0] for x in self.draw(1))
+    def create_item(self, i):
+        "Draw one row, and nothing from the generator"
+        with torch.random.fork_rng(devices=[]): return tuple(x[0] for x in self.draw(1))
 
-@patch
-def made_from(self:DrawnDL,
-    n:int, # How many rows to draw
-)->tuple:
-    "Rows that are drawn at seed 0; the function itself cannot be compared"
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(0)
-        return self.draw(n)
+    def made_from(self,
+        n:int, # How many rows to draw
+    )->tuple:
+        "Rows that are drawn at seed 0; the function itself cannot be compared"
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(0)
+            return self.draw(n)
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #3eab23f9
 def drawn_dls(

@@ -16,7 +16,6 @@ from fastai.learner import Learner
 from fastai.losses import CrossEntropyLossFlat
 from fastai.text.data import LMDataLoader
 from fastai.callback import schedule,progress # fit_one_cycle, lr_find; progress bars
-from fastcore.basics import patch
 
 from ..core import check_int,evaluating,parts_with,select_state
 from ..data.copy import IGNORE
@@ -42,73 +41,66 @@ class SequenceLearner(Learner):
         new = writers[0].generate(text, n, **options)
         return text+new if isinstance(text, str) else new
 
-# %% ../../nbs/50_training/04_learner.ipynb #44f21268
-@patch
-def get_preds(self:SequenceLearner,
-    ds_idx:int=1, # Which loader: 0 for training, 1 for validation
-    dl=None, # Another loader; None for that of `ds_idx`
-    **kwargs, # Options of fastai's `get_preds`: `with_input`, `with_loss`, `with_decoded`, ...
-)->tuple: # Probabilities (rows, n, vocab_sz) and targets (rows, n), ...
-    "Predictions of all batches and their targets"
-    rows = self.dls[ds_idx] if dl is None else dl
-    if getattr(rows, 'contiguous', type(rows) is LMDataLoader):
-        if kwargs.get('with_input') and rows.n_inp>1:
-            raise ValueError('with_input=True: the batches hold flags beside the tokens, which '
-                             'cannot be put side by side; read the inputs from the loader')
-        if kwargs.get('with_loss'):
-            raise ValueError('with_loss=True: there would be a loss for each row of each '
-                             'batch, and the predictions have a row for each row of the '
-                             'loader; compute losses from predictions and targets, also '
-                             'where fastai\'s Interpretation asks for them')
-        kwargs |= dict(concat_dim=1, reorder=False)
-    if kwargs.get('with_loss'): return self._preds_and_losses(ds_idx, dl, **kwargs)
-    return Learner.get_preds(self, ds_idx, dl, **kwargs)
+    def get_preds(self,
+        ds_idx:int=1, # Which loader: 0 for training, 1 for validation
+        dl=None, # Another loader; None for that of `ds_idx`
+        **kwargs, # Options of fastai's `get_preds`: `with_input`, `with_loss`, `with_decoded`, ...
+    )->tuple: # Probabilities (rows, n, vocab_sz) and targets (rows, n), ...
+        "Predictions of all batches and their targets"
+        rows = self.dls[ds_idx] if dl is None else dl
+        if getattr(rows, 'contiguous', type(rows) is LMDataLoader):
+            if kwargs.get('with_input') and rows.n_inp>1:
+                raise ValueError('with_input=True: the batches hold flags beside the tokens, which '
+                                 'cannot be put side by side; read the inputs from the loader')
+            if kwargs.get('with_loss'):
+                raise ValueError('with_loss=True: there would be a loss for each row of each '
+                                 'batch, and the predictions have a row for each row of the '
+                                 'loader; compute losses from predictions and targets, also '
+                                 'where fastai\'s Interpretation asks for them')
+            kwargs |= dict(concat_dim=1, reorder=False)
+        if kwargs.get('with_loss'): return self._preds_and_losses(ds_idx, dl, **kwargs)
+        return super().get_preds(ds_idx, dl, **kwargs)
+
+    def _preds_and_losses(self, *args, with_input=False, with_targs=True, **kwargs):
+        "As `get_preds`, with a loss for each row"
+        found = [*super().get_preds(*args, with_input=with_input, **kwargs)]
+        place = 2 if with_input else 1 # of the targets
+        found[-1] = _row_losses(found[-1], found[place],
+                                getattr(self.loss_func, 'ignore_index', IGNORE))
+        if not with_targs: found[place] = None
+        return tuple(found)
+
+    def lr_find(self,
+        *args, # As for fastai's `lr_find`
+        **kwargs, # Likewise: `num_it`, `show_plot`, ...
+    ): # The suggested learning rates
+        "Find a learning rate, and let the training data begin with the epoch that was due"
+        own = vars(self.dls.train)
+        before = own.get('epoch', getattr(type(self.dls.train), 'epoch', None))
+        try: return super().lr_find(*args, **kwargs)
+        finally:
+            if before is not None: own['epoch'] = before
+
+    def add_cb(self,
+        cb, # Callback, or a class of callbacks
+    ):
+        """Add a callback. A tracker of fastai, such as `SaveModelCallback`, that watches
+        `BitsPerToken` looks for its smallest value"""
+        super().add_cb(cb)
+        added = self.cbs[-1]
+        if not (isinstance(added, TrackerCallback) and added.comp is np.greater): return self
+        bits = [o.name for o in self.metrics if isinstance(o, BitsPerToken)]
+        # the recorder puts one of these before every name if it has train_metrics
+        if added.monitor.removeprefix('valid_').removeprefix('train_') in bits:
+            added.comp = np.less
+            added.min_delta = -added.min_delta # as fastai does where less is better
+        return self
 
 # %% ../../nbs/50_training/04_learner.ipynb #d811396b
 def _row_losses(losses, targets, ignored):
     "Averages over all targets of a row, made averages over those that count; 0 where none does"
     rows = targets.view(len(targets), -1)
     return losses*rows.shape[1]/(rows!=ignored).sum(1).clamp(min=1)
-
-@patch
-def _preds_and_losses(self:SequenceLearner, *args, with_input=False, with_targs=True, **kwargs):
-    "As `get_preds`, with a loss for each row"
-    found = [*Learner.get_preds(self, *args, with_input=with_input, **kwargs)]
-    place = 2 if with_input else 1 # of the targets
-    found[-1] = _row_losses(found[-1], found[place],
-                            getattr(self.loss_func, 'ignore_index', IGNORE))
-    if not with_targs: found[place] = None
-    return tuple(found)
-
-# %% ../../nbs/50_training/04_learner.ipynb #02a8a6c7
-@patch
-def lr_find(self:SequenceLearner,
-    *args, # As for fastai's `lr_find`
-    **kwargs, # Likewise: `num_it`, `show_plot`, ...
-): # The suggested learning rates
-    "Find a learning rate, and let the training data begin with the epoch that was due"
-    own = vars(self.dls.train)
-    before = own.get('epoch', getattr(type(self.dls.train), 'epoch', None))
-    try: return Learner.lr_find(self, *args, **kwargs)
-    finally:
-        if before is not None: own['epoch'] = before
-
-# %% ../../nbs/50_training/04_learner.ipynb #addff583
-@patch
-def add_cb(self:SequenceLearner,
-    cb, # Callback, or a class of callbacks
-):
-    """Add a callback. A tracker of fastai, such as `SaveModelCallback`, that watches `BitsPerToken`
-    looks for its smallest value"""
-    Learner.add_cb(self, cb)
-    added = self.cbs[-1]
-    if not (isinstance(added, TrackerCallback) and added.comp is np.greater): return self
-    bits = [o.name for o in self.metrics if isinstance(o, BitsPerToken)]
-    # the recorder puts one of these before every name if it has train_metrics
-    if added.monitor.removeprefix('valid_').removeprefix('train_') in bits:
-        added.comp = np.less
-        added.min_delta = -added.min_delta # as fastai does where less is better
-    return self
 
 # %% ../../nbs/50_training/04_learner.ipynb #973b2cf8
 def _check_carry(dls, model):

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['JOINING', 'LEAVING', 'LostProcess', 'process_group', 'several_processes', 'process_rank', 'sum_all', 'gather_all',
-           'from_first', 'in_processes', 'end_with_parent', 'own_rows', 'Processes', 'quiet_others', 'mend_broadcast']
+           'from_first', 'in_processes', 'end_with_parent', 'own_rows', 'Processes', 'quiet_others']
 
 # %% ../../nbs/50_training/09_processes.ipynb #2b39552a
 import os,pickle,secrets,socket,sys,threading,time,warnings
@@ -20,7 +20,7 @@ from fastai.callback.training import GradientAccumulation
 from fastai.data.load import DataLoader
 from fastai.metrics import AvgLoss
 from fastai.torch_core import num_distrib,to_detach
-from fastcore.basics import chunked,patch
+from fastcore.basics import chunked
 
 from ..core import first_line
 from ..data.copy import IGNORE
@@ -283,7 +283,11 @@ class Processes(TemporaryChange):
         super().before_fit()
         self.rank = process_rank()
         self.world_size = dist.get_world_size()
-        self._check()
+        # which counts the rows of each process
+        self.accumulates = any(type(cb) is GradientAccumulation for cb in self.learn.cbs)
+        _check_loader(self.dls.train, self.world_size)
+        _check_callbacks(self.learn, self.order)
+        _check_sizes(self.model)
         for x in self.model.state_dict().values(): dist.broadcast(x.data, 0)
         # other rows get other dropout
         if self.rank: torch.manual_seed(torch.initial_seed()+1_000_003*self.rank)
@@ -297,21 +301,42 @@ class Processes(TemporaryChange):
         self.learn.loss = torch.full_like(self.loss, total/count if count else float("nan"))
         if self.idle and not self.training: self.learn.yb = () # no metric looks at it
 
-# %% ../../nbs/50_training/09_processes.ipynb #321dc0be
-@patch
-def before_step(self:Processes):
-    "Add up the gradients of all processes"
-    grads = [p.grad for p in self.model.parameters() if p.grad is not None]
-    whole = torch.cat([g.flatten() for g in grads])
-    dist.all_reduce(whole)
-    for own,g in zip(grads, whole.split([g.numel() for g in grads])): own.copy_(g.view_as(own))
+    def before_step(self):
+        "Add up the gradients of all processes"
+        grads = [p.grad for p in self.model.parameters() if p.grad is not None]
+        whole = torch.cat([g.flatten() for g in grads])
+        dist.all_reduce(whole)
+        for own,g in zip(grads, whole.split([g.numel() for g in grads])): own.copy_(g.view_as(own))
 
-@patch
-def after_validate(self:Processes):
-    "Add up what metrics have counted"
-    for o in [self.recorder.loss,*self.metrics]:
-        for name,value in zip(_sums(o), sum_all(*(float(getattr(o, k)) for k in _sums(o)))):
-            setattr(o, name, value)
+    def after_validate(self):
+        "Add up what metrics have counted"
+        for o in [self.recorder.loss,*self.metrics]:
+            for name,value in zip(_sums(o), sum_all(*(float(getattr(o, k)) for k in _sums(o)))):
+                setattr(o, name, value)
+
+    def _deal(self, dl):
+        "Let a loader give the rows of this process"
+        original = dl.create_batches
+        plain = type(dl).create_batches is DataLoader.create_batches and not dl.prebatched
+        def rows(n):
+            self.idle = n<=self.rank
+            if n%self.world_size and self.accumulates and dl is self.dls.train:
+                raise ValueError(f'a batch of {n} rows cannot be shared evenly by '
+                                 f'{self.world_size} processes, and with accumulated gradients it '
+                                 'has to be: choose sizes that give whole batches only')
+            return own_rows(n, self.rank, self.world_size)
+        def own_items(samples):
+            for items in chunked(samples, dl.bs, dl.drop_last):
+                yield dl.do_batch([dl.do_item(i) for i in items[rows(len(items))]])
+        def own_part(samples):
+            for batch in original(samples):
+                share = rows(len(batch[0]))
+                yield tuple(x[share] for x in batch)
+        def not_gathered(b, cpu=True, gather=True): return to_detach(b, cpu, False)
+        changes = dict(create_batches=own_items if plain else own_part, to_detach=not_gathered)
+        for name,f in changes.items():
+            setattr(dl, name, f)
+            self.stack.callback(delattr, dl, name)
 
 # %% ../../nbs/50_training/09_processes.ipynb #fed5cc08
 def _n_targets(y):
@@ -322,64 +347,35 @@ def _sums(metric):
     "Attributes of a metric that are sums over the targets"
     return ('total','count') if isinstance(metric, AvgLoss) else getattr(metric, 'sums', None)
 
-# %% ../../nbs/50_training/09_processes.ipynb #3307afb8
-@patch
-def _deal(self:Processes, dl):
-    "Let a loader give the rows of this process"
-    original = dl.create_batches
-    plain = type(dl).create_batches is DataLoader.create_batches and not dl.prebatched
-    def rows(n):
-        self.idle = n<=self.rank
-        if n%self.world_size and self.accumulates and dl is self.dls.train:
-            raise ValueError(f'a batch of {n} rows cannot be shared evenly by {self.world_size} '
-                             'processes, and with accumulated gradients it has to be: choose '
-                             'sizes that give whole batches only')
-        return own_rows(n, self.rank, self.world_size)
-    def own_items(samples):
-        for items in chunked(samples, dl.bs, dl.drop_last):
-            yield dl.do_batch([dl.do_item(i) for i in items[rows(len(items))]])
-    def own_part(samples):
-        for batch in original(samples):
-            share = rows(len(batch[0]))
-            yield tuple(x[share] for x in batch)
-    def not_gathered(b, cpu=True, gather=True): return to_detach(b, cpu, False)
-    changes = dict(create_batches=own_items if plain else own_part, to_detach=not_gathered)
-    for name,f in changes.items(): setattr(dl, name, f); self.stack.callback(delattr, dl, name)
-
-# %% ../../nbs/50_training/09_processes.ipynb #10b422ca
-@patch
-def _check(self:Processes):
-    "Refuse what would give a different result from one process, or no result"
-    bs = self.dls.train.bs
-    workers = self.dls.train.fake_l.num_workers
-    # which counts the rows of each process
-    self.accumulates = any(type(cb) is GradientAccumulation for cb in self.learn.cbs)
-    if bs%self.world_size:
-        raise ValueError(f'a batch of {bs} rows and {self.world_size} processes: expected a number '
-                         f'of rows that can be divided by {self.world_size}')
-    if workers:
+# %% ../../nbs/50_training/09_processes.ipynb #1ed86c3c
+def _check_loader(dl, processes):
+    "Refuse a loader whose batches cannot be dealt out"
+    if dl.bs%processes:
+        raise ValueError(f'a batch of {dl.bs} rows and {processes} processes: expected a number '
+                         f'of rows that can be divided by {processes}')
+    if workers := dl.fake_l.num_workers:
         raise ValueError(f'the training loader has num_workers={workers}: the rows are dealt out '
                          'in this process, use num_workers=0')
-    other = [metric.name for metric in self.metrics if _sums(metric) is None]
+
+def _check_callbacks(learn, order):
+    "Refuse metrics that are no sums, and callbacks that would see the gradients of one process"
+    other = [metric.name for metric in learn.metrics if _sums(metric) is None]
     if other:
         raise ValueError(f'{", ".join(other)}: a mean over several processes needs the sums '
                          'behind it; use metrics that name them in `sums`, as MaskedAccuracy and '
                          'BitsPerToken do')
-    self._check_order()
-    others = dict.fromkeys(gather_all(tuple(tuple(p.shape) for p in self.model.parameters())))
-    if len(others)>1:
-        raise ValueError('the processes have models of different sizes: '
-                         'start all of them with the same settings')
-
-# %% ../../nbs/50_training/09_processes.ipynb #27f23d45
-@patch
-def _check_order(self:Processes):
-    "Refuse callbacks that would see the gradients of one process"
-    early = [cb.name for cb in self.learn.cbs if hasattr(type(cb), 'before_step')
-             and cb.order<self.order and not isinstance(cb, GradientAccumulation)]
+    early = [cb.name for cb in learn.cbs if hasattr(type(cb), 'before_step')
+             and cb.order<order and not isinstance(cb, GradientAccumulation)]
     if early:
         raise ValueError(f'{", ".join(early)}: these callbacks would see gradients before they '
-                         f'are added up; give them an `order` above {self.order}')
+                         f'are added up; give them an `order` above {order}')
+
+# %% ../../nbs/50_training/09_processes.ipynb #871605b2
+def _check_sizes(model):
+    "Refuse models that differ from process to process"
+    if len(set(gather_all(tuple(tuple(p.shape) for p in model.parameters()))))>1:
+        raise ValueError('the processes have models of different sizes: '
+                         'start all of them with the same settings')
 
 # %% ../../nbs/50_training/09_processes.ipynb #f99d9fa6
 @contextmanager
@@ -389,14 +385,3 @@ def quiet_others():
     with open(os.devnull, 'w') as nowhere, redirect_stdout(nowhere), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         yield
-
-# %% ../../nbs/50_training/09_processes.ipynb #a745c304
-def mend_broadcast():
-    "Let fastai's `DistributedDL` work on any device"
-    from fastai.distributed import DistributedDL
-    def _broadcast(self, t, first):
-        "Send numbers from one process to all"
-        t = torch.LongTensor(t).to(self.device)
-        dist.broadcast(t, first)
-        return t.tolist()
-    DistributedDL._broadcast = _broadcast

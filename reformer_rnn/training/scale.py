@@ -15,7 +15,6 @@ import torch
 import torch._dynamo
 from fastai.callback.core import CancelBatchException
 from fastai.callback.training import GradientAccumulation,GradientClip
-from fastcore.basics import patch
 from torch.utils.checkpoint import checkpoint
 
 from ..core import check_choice,check_int,parts_with
@@ -150,24 +149,21 @@ class Scale:
     compile:str = ''
     clip:float = 0. # Largest norm of the gradient; 0 for no clipping
 
-# %% ../../nbs/50_training/06_scale.ipynb #3bc6708c
-@patch
-def callbacks(self:Scale)->list:
-    "Make the callbacks for these settings, or raise `ValueError`"
-    n = check_int('accumulate', self.accumulate)
-    if not self.clip>=0:
-        raise ValueError(f'clip={self.clip}: expected a norm above 0, or 0 for no clipping')
-    cbs = []
-    if self.bf16: cbs.append(BFloat16())
-    if self.recompute: cbs.append(Recompute())
-    if self.compile: cbs.append(Compiled(self.compile))
-    if n>1: cbs.append(AccumulateBatches(n))
-    if self.clip and not self.clips_itself: cbs.append(GradientClip(self.clip))
-    return cbs
+    def callbacks(self)->list:
+        "Make the callbacks for these settings, or raise `ValueError`"
+        n = check_int('accumulate', self.accumulate)
+        if not self.clip>=0:
+            raise ValueError(f'clip={self.clip}: expected a norm above 0, or 0 for no clipping')
+        cbs = []
+        if self.bf16: cbs.append(BFloat16())
+        if self.recompute: cbs.append(Recompute())
+        if self.compile: cbs.append(Compiled(self.compile))
+        if n>1: cbs.append(AccumulateBatches(n))
+        if self.clip and not self.clips_itself: cbs.append(GradientClip(self.clip))
+        return cbs
 
-@patch
-def check_model(self:Scale,
-    model, # Model to be trained with these settings
-):
-    "Refuse before the first step, with `ValueError`, a model that cannot be trained in this way"
-    if self.recompute: plain_stack(model)
+    def check_model(self,
+        model, # Model to be trained with these settings
+    ):
+        "Refuse, before the first step, a model that cannot be trained in this way: `ValueError`"
+        if self.recompute: plain_stack(model)

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 from fastai.callback.core import Callback
 from fastai.learner import Recorder
-from fastcore.basics import patch
 
 from ..attention.lsh import hash_buckets
 from ..attention.rsa import REM
@@ -84,47 +83,49 @@ class LayerStatistics(Harmless):
         self._stop()
         super()._fail(e)
 
-# %% ../../nbs/50_training/11_weights_biases.ipynb #38aa2843
-@patch
-def _listen(self:LayerStatistics, name):
-    @torch.no_grad()
-    def measure(layer, x):
-        buckets = hash_buckets(layer.project(x)[0], layer.rotations, layer.n_buckets)
-        n = torch.tensor(layer.n_buckets).prod().item()
-        self.evenness[f'{name}.evenness'] = bucket_evenness(buckets, n)
-    def hook(layer, args):
-        try: measure(layer, args[0])
-        except Exception as e: self._fail(e)
-    return hook
+    def _listen(self, name):
+        @torch.no_grad()
+        def measure(layer, x):
+            buckets = hash_buckets(layer.project(x)[0], layer.rotations, layer.n_buckets)
+            n = torch.tensor(layer.n_buckets).prod().item()
+            self.evenness[f'{name}.evenness'] = bucket_evenness(buckets, n)
+        def hook(layer, args):
+            try: measure(layer, args[0])
+            except Exception as e: self._fail(e)
+        return hook
 
-@patch
-def after_batch(self:LayerStatistics):
-    "Stop listening: one batch is enough"
-    if not self.training: self._stop()
+    def after_batch(self):
+        "Stop listening: one batch is enough"
+        if not self.training: self._stop()
 
-@patch
-def after_validate(self:LayerStatistics):
-    "Store and log a row"
-    self._stop()
-    row = layer_statistics(self.model) | self.evenness
-    if row: self.rows.append(dict(step=self.train_iter) | row)
-    if row and self.log: self.log(row)
+    def after_validate(self):
+        "Store and log a row"
+        self._stop()
+        row = layer_statistics(self.model) | self.evenness
+        if row: self.rows.append(dict(step=self.train_iter) | row)
+        if row and self.log: self.log(row)
 
-# %% ../../nbs/50_training/11_weights_biases.ipynb #3f3b202c
-@patch
-def after_fit(self:LayerStatistics):
-    "Remove all hooks"
-    self._stop()
+    def after_fit(self):
+        "Remove all hooks"
+        self._stop()
 
-@patch
-def _stop(self:LayerStatistics):
-    for handle in self.handles: handle.remove()
-    self.handles = []
+    def _stop(self):
+        for handle in self.handles: handle.remove()
+        self.handles = []
 
-# %% ../../nbs/50_training/11_weights_biases.ipynb #ff55b734
+# %% ../../nbs/50_training/11_weights_biases.ipynb #9ae147fb
 _program = ('import json,sys; sys.path[:] = json.loads(sys.argv[1]); '
             'from reformer_rnn.training.beside import serve; serve()')
 
+def _serving():
+    "Start the process of a run"
+    paths = json.dumps([os.path.abspath(o) for o in sys.path]) # it finds what is found here
+    # in a session of its own, where Ctrl-C does not reach it
+    return subprocess.Popen([sys.executable,'-c',_program,paths], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                            start_new_session=True)
+
+# %% ../../nbs/50_training/11_weights_biases.ipynb #ff55b734
 class Beside:
     """A run of Weights & Biases in a process of its own: nothing here raises, and nothing but
     `finish` waits"""
@@ -141,88 +142,67 @@ class Beside:
         self.lines = queue.SimpleQueue()
         self.over = threading.Event()
         self._send(start=dict(folder=str(self.folder), mode=mode, run_id=run_id, **options))
-        try: self._start()
-        except OSError as e: self._end(f'its process could not be started ({e})')
+        try: self.process = _serving()
+        except OSError as e: return self._end(f'its process could not be started ({e})')
+        for f in (self._write,self._read): threading.Thread(target=f, daemon=True).start()
 
-# %% ../../nbs/50_training/11_weights_biases.ipynb #197e11ee
-@patch
-def _start(self:Beside):
-    "Start the process, and the threads that write to it and read from it"
-    paths = json.dumps([os.path.abspath(o) for o in sys.path]) # it finds what is found here
-    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                 text=True)
-    # in a session of its own, where Ctrl-C does not reach it
-    self.process = subprocess.Popen([sys.executable,'-c',_program,paths], start_new_session=True,
-                                    **pipes)
-    for f in (self._write,self._read): threading.Thread(target=f, daemon=True).start()
+    def _send(self, **message):
+        "Leave a message for the thread that writes"
+        self.lines.put(json.dumps(message, default=str)+'\n')
 
-@patch
-def _send(self:Beside, **message):
-    "Leave a message for the thread that writes"
-    self.lines.put(json.dumps(message, default=str)+'\n')
+    def _write(self):
+        "Write lines until there is None"
+        try:
+            while line := self.lines.get():
+                self.process.stdin.write(line); self.process.stdin.flush()
+            self.process.stdin.close()
+        except (OSError,ValueError): pass # the process has ended, as `_read` notices too
 
-@patch
-def _write(self:Beside):
-    "Write lines until there is None"
-    try:
-        while line := self.lines.get():
-            self.process.stdin.write(line); self.process.stdin.flush()
-        self.process.stdin.close()
-    except (OSError,ValueError): pass # the process has ended, as `_read` notices too
+    def _read(self):
+        "Read answers until there are no more"
+        for line in self.process.stdout: self.answer |= json.loads(line)
+        said = self.answer.get('error', 'its process has ended')
+        self._end(None if 'done' in self.answer else said)
+        self.process.wait()
 
-# %% ../../nbs/50_training/11_weights_biases.ipynb #94cc7824
-@patch
-def _read(self:Beside):
-    "Read answers until there are no more"
-    for line in self.process.stdout: self.answer |= json.loads(line)
-    self._end(None if 'done' in self.answer else self.answer.get('error', 'its process has ended'))
-    self.process.wait()
+    def _end(self, error):
+        self.error = error
+        self.over.set()
 
-@patch
-def _end(self:Beside, error):
-    self.error = error
-    self.over.set()
+    def log(self,
+        row:dict, # Name -> number
+        step:int=None, # Training step; None for that of the last row
+    ):
+        "Log a row"
+        if step is not None: self.step = step
+        if not self.over.is_set(): self._send(log=row, step=self.step)
 
-# %% ../../nbs/50_training/11_weights_biases.ipynb #12d027eb
-@patch
-def log(self:Beside,
-    row:dict, # Name -> number
-    step:int=None, # Training step; None for that of the last row
-):
-    "Log a row"
-    if step is not None: self.step = step
-    if not self.over.is_set(): self._send(log=row, step=self.step)
+    def close(self):
+        "Close a run that is not finished; it counts as failed"
+        self.lines.put(None)
 
-@patch
-def close(self:Beside):
-    "Close a run that is not finished; it counts as failed"
-    self.lines.put(None)
+    def finish(self,
+        seconds:float=10., # How long to wait at most
+        # `columns` and `rows` of a table, and a `folder` with picture and weights, which the
+        # process removes
+        **last,
+    )->bool: # Is the run closed?
+        "Log what remains, and close the run"
+        self._send(finish=last)
+        self.close()
+        return self.over.wait(seconds)
 
-# %% ../../nbs/50_training/11_weights_biases.ipynb #7d0fd14f
-@patch
-def finish(self:Beside,
-    seconds:float=10., # How long to wait at most
-    # `columns` and `rows` of a table, and a `folder` with picture and weights, which the process
-    # removes
-    **last,
-)->bool: # Is the run closed?
-    "Log what remains, and close the run"
-    self._send(finish=last)
-    self.close()
-    return self.over.wait(seconds)
+    def news(self)->str: # None if there is none
+        "What the user should know and has not been told yet"
+        if self.told or not (self.error or self.answer): return
+        self.told = True
+        if self.error: return f'{self.error}; this run is not tracked'
+        if self.answer['online']: return f'the run is shown at {self.answer["place"]}'
+        reason = self.answer['reason']
+        return (reason and f'{reason}. The run is kept in {self.folder/"wandb"}, and `wandb sync` '
+                           'can send it later')
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #5febbb77
-@patch
-def news(self:Beside)->str: # None if there is none
-    "What the user should know and has not been told yet"
-    if self.told or not (self.error or self.answer): return
-    self.told = True
-    if self.error: return f'{self.error}; this run is not tracked'
-    if self.answer['online']: return f'the run is shown at {self.answer["place"]}'
-    reason = self.answer['reason']
-    return (reason and f'{reason}. The run is kept in {self.folder/"wandb"}, and `wandb sync` can '
-                       'send it later')
-
 def _say(news):
     if news: print(f'Weights & Biases: {news}', flush=True)
 
@@ -291,24 +271,21 @@ class FinishWandb(Harmless):
             _say('the run is not closed yet. Another process, '
                  f'{run.process.pid}, tries for ten minutes')
 
-# %% ../../nbs/50_training/11_weights_biases.ipynb #baff4696
-@patch
-def _keep(self:FinishWandb, folder):
-    "Write the picture and the weights"
-    fig = self._curve()
-    try: fig.savefig(folder/'curve.png')
-    finally: plt.close(fig)
-    if not self.weights: return
-    from safetensors.torch import save_model
-    save_model(self.model, str(folder/'model.safetensors'))
+    def _keep(self, folder):
+        "Write the picture and the weights"
+        fig = self._curve()
+        try: fig.savefig(folder/'curve.png')
+        finally: plt.close(fig)
+        if not self.weights: return
+        from safetensors.torch import save_model
+        save_model(self.model, str(folder/'model.safetensors'))
 
-@patch
-def _curve(self:FinishWandb):
-    "Picture of the training loss"
-    fig,ax = plt.subplots(figsize=(6,3.5), layout='constrained')
-    ax.plot([float(loss) for loss in self.recorder.losses])
-    ax.set(xlabel='step', ylabel='training loss, smoothed')
-    return fig
+    def _curve(self):
+        "Picture of the training loss"
+        fig,ax = plt.subplots(figsize=(6,3.5), layout='constrained')
+        ax.plot([float(loss) for loss in self.recorder.losses])
+        ax.set(xlabel='step', ylabel='training loss, smoothed')
+        return fig
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #706f98c7
 _modes = dict(online='online', run='online', shared='online', offline='offline', dryrun='offline')
