@@ -5,9 +5,8 @@
 # %% auto #0
 __all__ = ['kept_classes', 'companion_modules', 'Kind', 'kinds', 'registries', 'FORMAT', 'CONFIG', 'WEIGHTS', 'CARD', 'Companion',
            'companions', 'Pretrained', 'to_json', 'from_json', 'arguments_of', 'specification', 'find_class', 'build',
-           'shared_names', 'check_sizes', 'rebuild', 'exchanged', 'check_rebuilt', 'describe', 'companion',
-           'git_commit', 'stored_tensors', 'model_card', 'write_card', 'shipped_models', 'find_pretrained',
-           'read_config', 'check_tensors', 'load_folder', 'load_pretrained']
+           'shared_names', 'check_sizes', 'rebuild', 'exchanged', 'describe', 'companion', 'git_commit', 'model_card',
+           'write_card', 'read_config', 'load_pretrained']
 
 # %% ../nbs/04_pretrained.ipynb #52a5f835
 import inspect,json,subprocess

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 PROMISE = re.compile(r'`\w+Error`|\b[Rr]efuse[sd]?\b|\b[Rr]aises?\b')
-EXPORTED = re.compile(r'^#\|\s*exports?\b', re.M)
+EXPORTED = re.compile(r'^#\|\s*export[si]?\b', re.M)
 ABSTRACT = 'NotImplementedError'
 ELSEWHERE = 'BRTSpeedConfig.check',  # tested as the class of the module, which fresh processes import
 

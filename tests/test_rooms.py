@@ -212,6 +212,13 @@ def exported(path):
             return ast.literal_eval(node.value) if isinstance(node.value, ast.List) else []
     return []
 
+def test_no_two_pages_of_a_room_have_one_number():
+    "They are read, and listed, in the order of their numbers."
+    files = defaultdict(list)
+    for folder, _, file in (name.rpartition('/') for name in NOTEBOOKS): files[folder, file[:2]].append(file)
+    twice = [found for (folder, _), found in files.items() if folder != 'nbs' and len(found) > 1]
+    assert not twice, f'give one of each another number: {twice}'
+
 def test_no_name_is_exported_twice():
     "One of them would hide the other in `from reformer_rnn.all import *`, without a word."
     homes = defaultdict(list)

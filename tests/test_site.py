@@ -628,6 +628,7 @@ def test_lesson_and_reference(project):
     path = project/'nbs'/'10_part'/'01_one.ipynb'
     cells = json.loads(path.read_text())['cells']
     write_notebook(path, *cells, cell('code', '#| export\nLIMIT = 3\ndef later():\n    "Help"'),
+                   cell('code', '#| exporti\ndef within():\n    "For this module"'),
                    cell('markdown', '## The end'))
     nbdev('export', project)
     built = tool('build_docs.py', project)
@@ -636,7 +637,7 @@ def test_lesson_and_reference(project):
     texts = ['class=defined', 'href="#two"', 'id="a-heading"', 'id="shown-in-the-lesson"',
              '<i class=nf>shown</i>', 'href="#later"', 'id="the-end"', 'id="reference"', 'part.one:one"',
              'part.one:Two"', 'part.one:shown"', 'href="#shown-in-the-lesson"',
-             'part.one:later"', 'id="helpers"', 'LIMIT']
+             'part.one:later"', 'id="helpers"', 'LIMIT', '<code>within</code>']
     places = [page.index(text) for text in texts]
     assert places == sorted(places)
     held = agreement.sources(page)

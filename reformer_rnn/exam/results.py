@@ -4,11 +4,9 @@
 
 # %% auto #0
 __all__ = ['PASS', 'GRADES', 'recall_predictions', 'tracking_predictions', 'predictions', 'HEAT_MAP', 'ExamCell', 'exam_cells',
-           'named', 'first_of', 'Prediction', 'said', 'predictions_table', 'is_control', 'verdict_text', 'tasks_text',
-           'most_text', 'planned_text', 'in_all_tasks', 'asked_tasks', 'outcomes_text', 'lengths_lesson',
-           'recall_lesson', 'weight', 'weighed_cells', 'state_sizes', 'decoding_times', 'plot_exam', 'exam_numbers',
-           'rounded', 'separate', 'cell_text', 'grades_below', 'busiest', 'plot_lengths', 'draw_lengths',
-           'colors_below', 'plot_recall', 'decades', 'draw_recall']
+           'named', 'first_of', 'Prediction', 'said', 'is_control', 'verdict_text', 'planned_text', 'in_all_tasks',
+           'asked_tasks', 'weight', 'weighed_cells', 'state_sizes', 'decoding_times', 'exam_numbers', 'rounded',
+           'separate', 'cell_text', 'plot_recall']
 
 # %% ../../nbs/80_exam/03_results.ipynb #c338aa7b
 from collections import Counter

@@ -4,9 +4,8 @@
 
 # %% auto #0
 __all__ = ['ALL_CANDIDATES', 'PIECE', 'LONG', 'MOST', 'TRIAL', 'TEST', 'SOLVED', 'exam_experiment', 'ExamConfig', 'StopSolved',
-           'ShowAnswers', 'exam_dl', 'exam_loaders', 'exam_learner', 'answers', 'test_sequences', 'test_exam',
-           'share_right', 'state_sizes', 'exam_candidate', 'train_exam', 'diverged', 'check_source', 'exam_folder',
-           'one_run', 'score', 'best_run', 'cell_runs', 'run_exam']
+           'ShowAnswers', 'answers', 'test_sequences', 'test_exam', 'share_right', 'state_sizes', 'diverged',
+           'exam_folder', 'one_run', 'score', 'best_run']
 
 # %% ../../nbs/80_exam/02_run.ipynb #1203fba8
 import time

@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'REPRODUCED', 'SMALLER', 'CONTRADICTED', 'NOT',
-           'UNDECIDED', 'NO_HEADROOM', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS',
-           'result_folders', 'Results', 'mean_of', 'difference', 'bits_in_training', 'minus', 'pooled', 'run_name',
-           'check_definition', 'check_settings', 'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text',
-           'at_least', 'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show',
-           'chance_of', 'holm', 'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measure_claim', 'finite', 'as_judged',
-           'ours_text', 'excludes_theirs', 'effect_text', 'count_verdicts', 'standing', 'number_of']
+           'UNDECIDED', 'NO_HEADROOM', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results',
+           'mean_of', 'difference', 'bits_in_training', 'minus', 'pooled', 'run_name', 'check_definition',
+           'check_settings', 'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least',
+           'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm',
+           'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measure_claim', 'finite', 'as_judged', 'ours_text',
+           'excludes_theirs', 'effect_text', 'count_verdicts', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'Declared', 'deciding_nothing', 'added_later', 'Experiment', 'Settings', 'print_tables', 'declarations',
-           'declared', 'check_new', 'commands', 'find_experiment', 'used_fields', 'add_options', 'unnamed',
-           'also_called', 'option_name', 'read_options', 'todays_names', 'all_settings', 'settings_of', 'same_settings',
-           'changed_settings', 'as_option', 'models_and_seeds', 'where_to', 'command_lines']
+           'declared', 'check_new', 'commands', 'find_experiment', 'used_fields', 'add_options', 'read_options',
+           'todays_names', 'all_settings', 'settings_of', 'same_settings', 'changed_settings', 'as_option',
+           'command_lines']
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #79ffde9b
 import argparse,ast,json

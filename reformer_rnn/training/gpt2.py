@@ -10,16 +10,14 @@ import math
 
 import torch
 from fastai.callback.core import Callback
-from fastai.callback.schedule import ParamScheduler
 from fastai.callback.training import GradientClip
 from fastai.data.core import TfmdDL
 from fastcore.basics import chunked
 
 from ..core import check_int
 from ..data.loaders import Loaders,Shown
-from .callbacks import OutsideFinder
 from .learner import lm_learner
-from .schedules import training_place
+from .schedules import Schedule
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #00727ad9
 def gpt2_groups(
@@ -129,23 +127,19 @@ def drawn_dls(
     return Loaders(train, DrawnDL(range(n), lambda rows: fixed, bs=n), device=torch.device(device))
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #887c0a2c
-class TorchCycle(OutsideFinder):
+class TorchCycle(Schedule):
     "Learning rate and momentum of PyTorch's `OneCycleLR`, in place of those of `fit_one_cycle`"
-    order = ParamScheduler.order+1
-    run_valid = False
-    checkpointed = ()
-    changes_updates = True
     def __init__(self,
         lr:float, # Highest learning rate
         pct_start:float=.3, # Share of the updates in which it rises
     ): self.lr,self.pct_start = lr,pct_start
 
-    def before_batch(self):
-        "Set the hyper-parameters of this update"
-        i,steps = training_place(self.learn)
+    def hypers(self, done, steps):
+        "Rate and momentum on the way up or down"
         peak = self.pct_start*steps-1
-        if i<=peak: first,last,share = self.lr/25,self.lr,i/peak if peak else 1.
-        else: first,last,share = self.lr,self.lr/25e4,(i-peak)/max(steps-1-peak, 1e-9)
-        moms = (.95,.85) if i<=peak else (.85,.95)
+        rises = done<=peak
+        if rises: first,last,share = self.lr/25,self.lr,done/peak if peak else 1.
+        else: first,last,share = self.lr,self.lr/25e4,(done-peak)/max(steps-1-peak, 1e-9)
+        moms = (.95,.85) if rises else (.85,.95)
         def between(a, b): return b+(a-b)*(1+math.cos(math.pi*share))/2
-        self.opt.set_hypers(lr=between(first, last), mom=between(*moms))
+        return dict(lr=between(first, last), mom=between(*moms))

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['JOINING', 'LEAVING', 'LostProcess', 'process_group', 'several_processes', 'process_rank', 'sum_all', 'gather_all',
-           'from_first', 'in_processes', 'end_with_parent', 'own_rows', 'Processes', 'quiet_others']
+           'from_first', 'in_processes', 'end_with_parent', 'Processes', 'quiet_others']
 
 # %% ../../nbs/50_training/09_processes.ipynb #2b39552a
 import os,pickle,secrets,socket,sys,threading,time,warnings

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['KIND', 'SNAPSHOT_FORMAT', 'pack', 'unpack', 'same_tree', 'remove_left_over', 'list_checkpoints', 'write_checkpoint',
-           'read_manifest', 'read_checkpoint']
+           'read_checkpoint']
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #7282ad3b
 import hashlib,json,os,shutil,sys

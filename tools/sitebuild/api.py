@@ -44,11 +44,11 @@ class Definition:
 
 @dataclass
 class Rest:
-    "What an exported cell has beside public definitions: constants, private helpers, registrations."
+    "What exported cells have beside public definitions: constants, helpers, registrations."
     names: list  # What it defines
     code: str
 
-EXPORTS = {'export', 'exports'}
+EXPORTS = {'export', 'exports', 'exporti'}
 
 def exported(cell): return EXPORTS & directives(cell).keys()
 
@@ -140,7 +140,11 @@ def assigned(node):
     return [o.id for target in targets if target for o in ast.walk(target) if isinstance(o, ast.Name)]
 
 def items(nb, number):
-    "What the exported cell with this `number` holds, in its order: definitions, and the rest of its code."
+    """What the exported cell with this `number` holds, in its order: definitions, and the rest of its code.
+
+    All of a cell that is marked with `#| exporti` is for its module alone, as what begins with `_` is.
+    """
+    internal = 'exporti' in directives(nb.cells[number])
     source = '\n'.join(line for line in nb.cells[number].source.split('\n') if not line.startswith('#|')).strip('\n')
     remarks, ends = comments(source)
     common = dict(place=nb.place(number), page=nb.page, module=nb.module)
@@ -148,7 +152,8 @@ def items(nb, number):
     for node, code in extents(ast.parse(source), source.split('\n')):
         if isinstance(node, (ast.Import, ast.ImportFrom)): continue
         found = []
-        if isinstance(node, FUNCTION): found = list(function_definitions(node, remarks, ends, common, code=code))
+        if internal: pass
+        elif isinstance(node, FUNCTION): found = list(function_definitions(node, remarks, ends, common, code=code))
         elif isinstance(node, ast.ClassDef) and public(node.name):
             found = [class_definition(node, remarks, ends, common, code)]
         if not found:

@@ -13,7 +13,7 @@ from nbdev.process import NBProcessor, extract_directives
 # documenting definitions, which it would list from last to first.
 PROCESSORS = [FrontmatterProc] + [getattr(nbdev_processors, name) for name in '''populate_language strip_ansi
     hide_line filter_stream_ rm_header_dash ai_magics clean_magics hide_ strip_hidden_metadata'''.split()]
-UNSHOWN = {'default_exp', 'exporti'}  # cells that are for nbdev alone
+UNSHOWN = {'default_exp'}  # cells that are for nbdev alone
 OPTION = re.compile(r'^#\|\s*([\w-]+)\s*:\s*(.*)$')
 
 class Problems(list):
