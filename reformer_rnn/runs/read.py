@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf,isfinite
 from pathlib import Path
-from typing import Self
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -145,7 +144,7 @@ class Records(Sequence):
             source = _in_folder(Path(source), command, damaged, self.left_out)
         self.records = list(source)
 
-    def _only(self, records)->Self: return type(self)(records, self.command)
+    def _only(self, records): return type(self)(records, self.command)
 
     def __len__(self): return len(self.records)
     def __getitem__(self, i):
@@ -165,7 +164,7 @@ class Records(Sequence):
         "The names of all leaves"
         return {name for leaves in self.flats for name in leaves}
 
-    def where(self, **values)->Self:
+    def where(self, **values): # Runs of the same class
         "The runs in which all of these names have these values"
         if not self: return self
         names = {full_name(name.replace('__', '.'), self.fields): as_text(value)
@@ -198,7 +197,7 @@ class Records(Sequence):
 
     def of(self,
         *names:str, # Names of models
-    )->Self:
+    ): # Runs of the same class
         "The runs of these models, in this order"
         found = list(zip(self, self.entries('attention')))
         return self._only(run for name in names for run,own in found if own==name)
