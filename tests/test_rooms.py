@@ -31,7 +31,6 @@ LONG_CELLS = {  # Notebook: what stands first in a longer cell that is one thing
     '10_attention/03_lsh': {'_attend_backward', 'attend_context', 'lsh_attention'},
     '10_attention/07_rem': {'_mix_chunks'},
     '15_kernels/02_linear': {'_CausalLinear', '_backward'},
-    '30_models/09_informer': {'Informer'},
     '30_models/15_foreign': {'gpt2'},
     'index': {'table'}}
 FREE = re.compile(r'fig-alt|https?://')  # alternative texts and addresses may be longer

@@ -11,7 +11,6 @@ import math
 from numbers import Real
 
 import torch
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import (
@@ -70,19 +69,17 @@ class SinusoidalPositions(Movable):
         "Buffers that are computed anew when the module moves or changes its type"
         return dict(omega=self.steps('cpu').to(torch.get_default_dtype()))
 
-# %% ../../nbs/20_blocks/01_positions.ipynb #31e9ad2b
-@patch
-def forward(self:SinusoidalPositions,
-    positions:Tensor, # Integers, (b, n) or (1, n)
-)->Tensor: # (b, n, d_model)
-    "Codes of the given positions"
-    check_positions(positions)
-    omega = self.omega
-    # half precision cannot count to 3000: neighbours would have one code
-    if omega.dtype.itemsize<4: omega = self.steps(omega.device)
-    angle = positions.unsqueeze(-1)*omega
-    codes = self.scale*torch.stack([angle.sin(),angle.cos()], -1).flatten(-2)
-    return codes.to(self.omega.dtype)
+    def forward(self,
+        positions:Tensor, # Integers, (b, n) or (1, n)
+    )->Tensor: # (b, n, d_model)
+        "Codes of the given positions"
+        check_positions(positions)
+        omega = self.omega
+        # half precision cannot count to 3000: neighbours would have one code
+        if omega.dtype.itemsize<4: omega = self.steps(omega.device)
+        angle = positions.unsqueeze(-1)*omega
+        codes = self.scale*torch.stack([angle.sin(),angle.cos()], -1).flatten(-2)
+        return codes.to(self.omega.dtype)
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #8862b327
 class LearnedPositions(nn.Module):
@@ -144,15 +141,13 @@ class AxialPositions(nn.Module):
         self.tables = nn.ModuleList(nn.Embedding(n, d) for n,d in zip(self.shape, self.dims))
         for o in self.tables: nn.init.normal_(o.weight, std=initial_std(std, d_model))
 
-# %% ../../nbs/20_blocks/01_positions.ipynb #574df4ae
-@patch
-def forward(self:AxialPositions,
-    positions:Tensor, # Integers, (b, n) or (1, n)
-)->Tensor: # (b, n, d_model)
-    "Codes of the given positions; `ValueError` beyond `max_len`"
-    check_positions(positions, self.max_len)
-    places = [positions//math.prod(self.shape[i+1:])%n for i,n in enumerate(self.shape)]
-    return torch.cat([table(place) for table,place in zip(self.tables, places)], -1)
+    def forward(self,
+        positions:Tensor, # Integers, (b, n) or (1, n)
+    )->Tensor: # (b, n, d_model)
+        "Codes of the given positions; `ValueError` beyond `max_len`"
+        check_positions(positions, self.max_len)
+        places = [positions//math.prod(self.shape[i+1:])%n for i,n in enumerate(self.shape)]
+        return torch.cat([table(place) for table,place in zip(self.tables, places)], -1)
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #14e1064d
 def check_ints(
@@ -207,31 +202,34 @@ class TokenEmbedding(Movable):
         self.dropout = nn.Dropout(dropout)
         nn.init.normal_(self.tokens.weight, std=d_model**-.5) # a token is a vector of length one
 
+    @property
+    def max_positions(self)->int: # None for any number
+        "Number of tokens that have a position"
+        return None if self.positions is None else self.positions.max_len
+
+    def forward(self,
+        ids:Tensor, # Tokens, (b, n) integers
+        start:Tensor=None, # Position of the first token, (b,); None for 0
+        # Key mask (b, n), False at padding, which takes no position and becomes zeros
+        mask:Tensor=None,
+    )->Tensor: # (b, n, d_model)
+        "Look up tokens and positions, or raise `ValueError` for unknown ones"
+        if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32):
+            raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
+                             'integers of shape (batch, positions), torch.int64 or torch.int32')
+        V = self.tokens.num_embeddings
+        if ids.numel() and values_known(ids) and not (0<=ids.min() and ids.max()<V):
+            raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: '
+                             f'expected 0 to {V-1}')
+        x = self.tokens(ids)
+        if self.scale!=1: x = self.scale*x
+        places = count_positions(ids, mask, own_state(start))
+        if self.positions is not None: x = x + self.positions(places)
+        x = hide_padding(x, mask)
+        return self.dropout(x) if self.dropout.training else x
+
 # %% ../../nbs/20_blocks/01_positions.ipynb #88f6f971
 Embed = TokenEmbedding # the name that older configurations and pickles use
-
-# %% ../../nbs/20_blocks/01_positions.ipynb #8ede3f9e
-@patch
-def forward(self:TokenEmbedding,
-    ids:Tensor, # Tokens, (b, n) integers
-    start:Tensor=None, # Position of the first token, (b,); None for 0
-    # Key mask (b, n), False at padding, which takes no position and becomes zeros
-    mask:Tensor=None,
-)->Tensor: # (b, n, d_model)
-    "Look up tokens and positions, or raise `ValueError` for unknown ones"
-    if ids.ndim!=2 or ids.dtype not in (torch.int64,torch.int32):
-        raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
-                         'integers of shape (batch, positions), torch.int64 or torch.int32')
-    V = self.tokens.num_embeddings
-    if ids.numel() and values_known(ids) and not (0<=ids.min() and ids.max()<V):
-        raise ValueError(f'ids lie between {int(ids.min())} and {int(ids.max())}: '
-                         f'expected 0 to {V-1}')
-    x = self.tokens(ids)
-    if self.scale!=1: x = self.scale*x
-    places = count_positions(ids, mask, own_state(start))
-    if self.positions is not None: x = x + self.positions(places)
-    x = hide_padding(x, mask)
-    return self.dropout(x) if self.dropout.training else x
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #b41048f9
 def count_positions(

@@ -12,7 +12,6 @@ from itertools import chain
 
 import torch
 from torch import Tensor
-from fastcore.basics import patch
 from torch.utils.checkpoint import get_device_states,set_device_states
 
 from reformer_rnn.core import (
@@ -140,29 +139,26 @@ class ReversibleRun:
         self.states = [] if keep_states else None
         self.params = [p for p in stack.parameters() if p.requires_grad]
 
-# %% ../../nbs/20_blocks/03_reversible.ipynb #71b49e67
-@patch
-def forward(self:ReversibleRun, x, context, notes=None):
-    "Run all steps, making notes of each if asked to, and return the two streams"
-    a = b = x.to(torch.promote_types(x.dtype, torch.float32))
-    for step,state,first in self.steps:
-        if notes is not None: notes.append([])
-        with nullcontext() if notes is None else record_call(x, notes[-1]):
-            added,state = step(b.to(self.dtype), state, context=context, **self.kwargs)
-        a,b = b,a+added
-        if first and self.states is not None: self.states.append(state)
-    return a,b
+    def forward(self, x, context, notes=None):
+        "Run all steps, making notes of each if asked to, and return the two streams"
+        a = b = x.to(torch.promote_types(x.dtype, torch.float32))
+        for step,state,first in self.steps:
+            if notes is not None: notes.append([])
+            with nullcontext() if notes is None else record_call(x, notes[-1]):
+                added,state = step(b.to(self.dtype), state, context=context, **self.kwargs)
+            a,b = b,a+added
+            if first and self.states is not None: self.states.append(state)
+        return a,b
 
-@patch
-def snapshot(self:ReversibleRun):
-    "What must not change before the backward pass"
-    given = []
-    tensors = chain(self.stack.parameters(), self.stack.buffers())
-    arguments = [o for o in self.kwargs.values() if isinstance(o, Tensor)]
-    map_state(given.append, arguments+[state for _,state,_ in self.steps])
-    modes = [(o,o.training) for o in self.stack.modules()]
-    versions = [(id(o),o._version) for o in chain(tensors, given)]
-    return modes,versions
+    def snapshot(self):
+        "What must not change before the backward pass"
+        given = []
+        tensors = chain(self.stack.parameters(), self.stack.buffers())
+        arguments = [o for o in self.kwargs.values() if isinstance(o, Tensor)]
+        map_state(given.append, arguments+[state for _,state,_ in self.steps])
+        modes = [(o,o.training) for o in self.stack.modules()]
+        versions = [(id(o),o._version) for o in chain(tensors, given)]
+        return modes,versions
 
 # %% ../../nbs/20_blocks/03_reversible.ipynb #2d95c416
 class _Reversible(torch.autograd.Function):
@@ -216,27 +212,25 @@ class ReversibleStack(Stack):
         super().__init__(blocks)
         self.reversible = reversible
 
-# %% ../../nbs/20_blocks/03_reversible.ipynb #9ef03e1f
-@patch
-def forward(self:ReversibleStack,
-    x:Tensor, # (b, n, d_model)
-    states=None, # One state per block, from an earlier call
-    keep_states:bool=True, # Return the new states?
-    context:Tensor=None, # Passed to the steps; has a gradient
-    **kwargs, # `mask` and the like, passed to the steps; without gradients
-): # `(y, states)`: the states are None unless kept
-    "Run all blocks on two streams, and return their mean"
-    backwards = self.reversible and torch.is_grad_enabled() and not ordinary_only()
-    states = self.block_states(states)
-    run = ReversibleRun(self, detach_state(states) if backwards else states, keep_states,
-                        x.dtype, kwargs)
-    if backwards:
-        for name,o in kwargs.items():
-            if getattr(o, 'requires_grad', False):
-                raise ValueError(f'{name} requires a gradient, which a reversible stack does '
-                                 'not give it: detach it, or use reversible=False')
-        a,b = _Reversible.apply(run, x, context, *run.params)
-    else: a,b = run.forward(x, context)
-    kept = run.states # autograd keeps the run, and needs no new states
-    run.states = None
-    return ((a+b)/2).to(x.dtype),(tuple(kept) if keep_states else None)
+    def forward(self,
+        x:Tensor, # (b, n, d_model)
+        states=None, # One state per block, from an earlier call
+        keep_states:bool=True, # Return the new states?
+        context:Tensor=None, # Passed to the steps; has a gradient
+        **kwargs, # `mask` and the like, passed to the steps; without gradients
+    ): # `(y, states)`: the states are None unless kept
+        "Run all blocks on two streams, and return their mean"
+        backwards = self.reversible and torch.is_grad_enabled() and not ordinary_only()
+        states = self.block_states(states)
+        run = ReversibleRun(self, detach_state(states) if backwards else states, keep_states,
+                            x.dtype, kwargs)
+        if backwards:
+            for name,o in kwargs.items():
+                if getattr(o, 'requires_grad', False):
+                    raise ValueError(f'{name} requires a gradient, which a reversible stack does '
+                                     'not give it: detach it, or use reversible=False')
+            a,b = _Reversible.apply(run, x, context, *run.params)
+        else: a,b = run.forward(x, context)
+        kept = run.states # autograd keeps the run, and needs no new states
+        run.states = None
+        return ((a+b)/2).to(x.dtype),(tuple(kept) if keep_states else None)

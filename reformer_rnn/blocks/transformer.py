@@ -11,7 +11,6 @@ from numbers import Real
 from typing import NamedTuple
 
 import torch
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,open_size
@@ -87,32 +86,27 @@ class Block(nn.Module):
         "The steps in their order; a block with other steps has its own list"
         return [Step(self.attend),Step(self.feed, self.ff_chunks)]
 
-# %% ../../nbs/20_blocks/02_transformer.ipynb #47c0b41b
-@patch
-def attend(self:Block, x, state=None, context=None, mask=None):
-    "What attention adds"
-    y,state = self.attention(self.norm1(x), state, context, mask)
-    return (self.dropout(y) if self.dropout.training else y),state
+    def attend(self, x, state=None, context=None, mask=None):
+        "What attention adds"
+        y,state = self.attention(self.norm1(x), state, context, mask)
+        return (self.dropout(y) if self.dropout.training else y),state
 
-@patch
-def feed(self:Block, x, state=None, context=None, mask=None):
-    "What the feed-forward network adds"
-    y = self.ff(self.norm2(x))
-    return (self.dropout(y) if self.dropout.training else y),None
+    def feed(self, x, state=None, context=None, mask=None):
+        "What the feed-forward network adds"
+        y = self.ff(self.norm2(x))
+        return (self.dropout(y) if self.dropout.training else y),None
 
-# %% ../../nbs/20_blocks/02_transformer.ipynb #c31982f3
-@patch
-def forward(self:Block,
-    x:Tensor, # (b, n, d_model)
-    state=None, # State of the first step, the attention layer
-    **kwargs, # `context` and `mask`, passed to the attention layer
-): # `(y, state)`
-    "Add all steps to `x`, one after the other"
-    first,*others = self.steps
-    y,state = first(x, state, **kwargs)
-    x = x + y
-    for step in others: x = x + step(x, **kwargs)[0]
-    return x,state
+    def forward(self,
+        x:Tensor, # (b, n, d_model)
+        state=None, # State of the first step, the attention layer
+        **kwargs, # `context` and `mask`, passed to the attention layer
+    ): # `(y, state)`
+        "Add all steps to `x`, one after the other"
+        first,*others = self.steps
+        y,state = first(x, state, **kwargs)
+        x = x + y
+        for step in others: x = x + step(x, **kwargs)[0]
+        return x,state
 
 # %% ../../nbs/20_blocks/02_transformer.ipynb #8610b886
 class PostNormBlock(Block):

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import torch
 from torch import Tensor
-from fastcore.basics import chunked,merge,patch
+from fastcore.basics import chunked,merge
 from fastai.data.core import DataLoaders,TfmdDL
 from fastai.torch_core import default_device
 
@@ -166,29 +166,25 @@ class GeneratedDL(Shown, TfmdDL):
         "Generate one item"
         return tuple(x[0] for x in self.batch(self.dataset[i or 0], 1))
 
-# %% ../../nbs/40_data/01_copy.ipynb #582d0a0a
-@patch
-def rewind(self:GeneratedDL):
-    "Begin with the first pass again"
-    self.epoch = 0
+    def rewind(self):
+        "Begin with the first pass again"
+        self.epoch = 0
 
-@patch
-def new(self:GeneratedDL, dataset=None, cls=None, **kwargs):
-    "Copy the loader with some arguments changed"
-    own = {k: getattr(self, k) for k in (*self.settings,'epoch')}
-    kwargs['shuffle'] = False # the sequences are random already
-    return super(GeneratedDL, self).new(dataset, cls, **merge(own, kwargs))
+    def new(self, dataset=None, cls=None, **kwargs):
+        "Copy the loader with some arguments changed"
+        own = {k: getattr(self, k) for k in (*self.settings,'epoch')}
+        kwargs['shuffle'] = False # the sequences are random already
+        return super().new(dataset, cls, **merge(own, kwargs))
 
-@patch
-def made_from(self:GeneratedDL,
-    n:int, # How many sequences to include
-)->tuple:
-    "The settings that determine all sequences, and the first ones, in case the generator changes"
-    epoch = self.epoch
-    self.epoch = 0
-    first = self.batch(0, n)
-    self.epoch = epoch
-    return *((name,getattr(self, name)) for name in self.settings),first
+    def made_from(self,
+        n:int, # How many sequences to include
+    )->tuple:
+        "The settings that determine all sequences, and the first ones: the generator may change"
+        epoch = self.epoch
+        self.epoch = 0
+        first = self.batch(0, n)
+        self.epoch = epoch
+        return *((name,getattr(self, name)) for name in self.settings),first
 
 # %% ../../nbs/40_data/01_copy.ipynb #06a61dfe
 class CopyDL(GeneratedDL):
@@ -217,32 +213,28 @@ class CopyDL(GeneratedDL):
         "Length of the sequences of the current epoch"
         return self.length
 
-# %% ../../nbs/40_data/01_copy.ipynb #f23ae75c
-@patch
-def sequences(self:CopyDL,
-    first:int, # Number of the first sequence
-    n:int, # How many
-)->Tensor: # (n, length)
-    "Generate `n` consecutive sequences of the current epoch"
-    where = (self.seed,0 if self.fixed else self.epoch+1,first,n)
-    length = self.length_now
-    N = self.vocab_sz-1
-    if self.varied:
-        drawn = _varied_strings(*where, *_varied_lengths(length, self.vocab_sz), N)
-        return _write_varied(*drawn, length)
-    return _write_twice(_strings(*where, _string_length(length, self.vocab_sz), N))
+    def sequences(self,
+        first:int, # Number of the first sequence
+        n:int, # How many
+    )->Tensor: # (n, length)
+        "Generate `n` consecutive sequences of the current epoch"
+        where = (self.seed,0 if self.fixed else self.epoch+1,first,n)
+        length = self.length_now
+        N = self.vocab_sz-1
+        if self.varied:
+            drawn = _varied_strings(*where, *_varied_lengths(length, self.vocab_sz), N)
+            return _write_varied(*drawn, length)
+        return _write_twice(_strings(*where, _string_length(length, self.vocab_sz), N))
 
-@patch
-def xy(self:CopyDL,
-    seqs:Tensor, # From `sequences`
-)->tuple: # Input and target
-    "Split sequences into input and target, as their variant of the task requires"
-    return (varied_copy_xy if self.varied else copy_xy)(seqs)
+    def xy(self,
+        seqs:Tensor, # From `sequences`
+    )->tuple: # Input and target
+        "Split sequences into input and target, as their variant of the task requires"
+        return (varied_copy_xy if self.varied else copy_xy)(seqs)
 
-@patch
-def batch(self:CopyDL, first, n):
-    "Input and target of `n` consecutive sequences"
-    return self.xy(self.sequences(first, n))
+    def batch(self, first, n):
+        "Input and target of `n` consecutive sequences"
+        return self.xy(self.sequences(first, n))
 
 # %% ../../nbs/40_data/01_copy.ipynb #9faa320a
 class GrowingCopyDL(CopyDL):

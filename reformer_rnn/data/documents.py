@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from fastcore.basics import patch
 
 from ..core import check_choice,check_int
 from .text import Split,decode,find_file,text_bytes,text_size
@@ -50,26 +49,25 @@ class Document:
 
     def __repr__(self): return f'Document({self.name!r}, {self.n_bytes:,} bytes, {self.metadata})'
 
-# %% ../../nbs/40_data/07_documents.ipynb #a820fe8e
-@patch(as_prop=True)
-def data(self:Document)->bytes:
-    "The bytes of the text"
-    if self._data is not None: return self._data
-    data = text_bytes(self.path)
-    if len(data)!=self.n_bytes:
-        raise ValueError(f'{self.path} had {self.n_bytes:,} bytes when it was first read, and has '
-                         f'{len(data):,} now: read the documents again')
-    return data
+    @property
+    def data(self)->bytes:
+        "The bytes of the text"
+        if self._data is not None: return self._data
+        data = text_bytes(self.path)
+        if len(data)!=self.n_bytes:
+            raise ValueError(f'{self.path} had {self.n_bytes:,} bytes when it was first read, and '
+                             f'has {len(data):,} now: read the documents again')
+        return data
 
-@patch(as_prop=True)
-def text(self:Document)->str:
-    "The text, or `ValueError` if the bytes are not UTF-8"
-    return _utf8(self.data, self.name, 'error').decode()
+    @property
+    def text(self)->str:
+        "The text, or `ValueError` if the bytes are not UTF-8"
+        return _utf8(self.data, self.name, 'error').decode()
 
-@patch(as_prop=True)
-def n_words(self:Document)->int:
-    "Number of words: pieces of the text between white space"
-    return len(self.data.decode('utf-8', errors='replace').split())
+    @property
+    def n_words(self)->int:
+        "Number of words: pieces of the text between white space"
+        return len(self.data.decode('utf-8', errors='replace').split())
 
 # %% ../../nbs/40_data/07_documents.ipynb #c44bc801
 INVALID = ('error','replace','keep','skip') # What to do with bytes that are not UTF-8
@@ -101,8 +99,7 @@ class Documents(Sequence):
         self.index = {doc.name: i for i,doc in enumerate(self.docs)} # Place of every name
         if len(self.index)<len(self.docs):
             name = next(o.name for i,o in enumerate(self.docs) if self.index[o.name]!=i)
-            raise ValueError(f'two documents are called {name!r}: '
-                             'every one needs a name of its own')
+            raise ValueError(f'two documents are called {name!r}: every one needs its own name')
 
     def __len__(self): return len(self.docs)
     def __getitem__(self, i):
@@ -120,21 +117,52 @@ class Documents(Sequence):
         "Bytes of all documents together"
         return sum(doc.n_bytes for doc in self.docs)
 
+    def frame(self)->pd.DataFrame:
+        "A table with one row per document"
+        rows = [doc.metadata | dict(name=doc.name, bytes=doc.n_bytes) for doc in self.docs]
+        columns = dict.fromkeys(['name','bytes'] + [name for row in rows for name in row])
+        return pd.DataFrame(rows, columns=list(columns))
 
+    def joined(self)->torch.Tensor: # Bytes, (n,)
+        "The texts of all documents, one after the other"
+        data = bytearray(b''.join(doc.data for doc in self.docs))
+        return torch.from_numpy(np.frombuffer(data, dtype=np.uint8))
 
-# %% ../../nbs/40_data/07_documents.ipynb #0ca7a58e
-@patch
-def frame(self:Documents)->pd.DataFrame:
-    "A table with one row per document"
-    rows = [doc.metadata | dict(name=doc.name, bytes=doc.n_bytes) for doc in self.docs]
-    columns = dict.fromkeys(['name','bytes'] + [name for row in rows for name in row])
-    return pd.DataFrame(rows, columns=list(columns))
+    def parts(self)->Split: # `train`, `valid`, `test`
+        "The split that the data came with, in `metadata['split']`"
+        docs = {part: [] for part in Split._fields}
+        for doc in self.docs:
+            name = doc.metadata.get('split')
+            if name not in _SPLITS:
+                raise ValueError(f'{doc.name} has the split {name!r}: '
+                                 f'expected one of {", ".join(_SPLITS)}. `split` draws one')
+            docs[_SPLITS[name]].append(doc)
+        return Split(*map(Documents, docs.values()))
 
-@patch
-def joined(self:Documents)->torch.Tensor: # Bytes, (n,)
-    "The texts of all documents, one after the other"
-    data = bytearray(b''.join(doc.data for doc in self.docs))
-    return torch.from_numpy(np.frombuffer(data, dtype=np.uint8))
+    def split(self,
+        # Share of the documents for validation, rounded, with at least one document unless it is 0
+        valid:float=.1,
+        test:float=0., # Share for the final test
+        seed:int=0, # Selects the documents
+    )->Split: # `train`, `valid`, `test`, each in the original order
+        "Draw a split of whole documents, or raise `ValueError` if none would be left for training"
+        for name,share in (('valid',valid), ('test',test)):
+            if 0<=share<1: continue
+            raise ValueError(f'{name}={share!r}: expected a share of at least 0 and less than 1')
+        n_valid,n_test = (max(1, round(share*len(self))) if share else 0 for share in (valid,test))
+        if n_valid+n_test>=len(self):
+            raise ValueError(f'{len(self)} documents with valid={valid} '
+                             f'and test={test} leave none for train')
+        order = random_order(len(self), seed, 2**64-1)
+        chosen = order[n_valid+n_test:],order[:n_valid],order[n_valid:n_valid+n_test]
+        return Split(*(Documents(self.docs[i] for i in sorted(part)) for part in chosen))
+
+    def disguised(self,
+        how:str, # One of `disguises`; empty for the texts as they are
+    )->'Documents':
+        "Give every document names or letters that can only be learned from the document itself"
+        if not how: return self
+        return Documents(map(disguises[check_choice('how', how, disguises)], self))
 
 # %% ../../nbs/40_data/07_documents.ipynb #df424a68
 def random_order(
@@ -148,38 +176,6 @@ def random_order(
 
 # Names that people use
 _SPLITS = dict(train='train', valid='valid', validation='valid', val='valid', test='test')
-
-@patch
-def parts(self:Documents)->Split: # `train`, `valid`, `test`
-    "The split that the data came with, in `metadata['split']`"
-    docs = {part: [] for part in Split._fields}
-    for doc in self.docs:
-        name = doc.metadata.get('split')
-        if name not in _SPLITS:
-            raise ValueError(f'{doc.name} has the split {name!r}: '
-                             f'expected one of {", ".join(_SPLITS)}. `split` draws one')
-        docs[_SPLITS[name]].append(doc)
-    return Split(*map(Documents, docs.values()))
-
-# %% ../../nbs/40_data/07_documents.ipynb #7ff74f9b
-@patch
-def split(self:Documents,
-    # Share of the documents for validation, rounded, with at least one document unless it is 0
-    valid:float=.1,
-    test:float=0., # Share for the final test
-    seed:int=0, # Selects the documents
-)->Split: # `train`, `valid`, `test`, each in the original order
-    "Draw a split of whole documents, or raise `ValueError` if none would be left for training"
-    for name,share in (('valid',valid), ('test',test)):
-        if not 0<=share<1:
-            raise ValueError(f'{name}={share!r}: expected a share of at least 0 and less than 1')
-    n_valid,n_test = (max(1, round(share*len(self))) if share else 0 for share in (valid,test))
-    if n_valid+n_test>=len(self):
-        raise ValueError(f'{len(self)} documents with valid={valid} '
-                         f'and test={test} leave none for train')
-    order = random_order(len(self), seed, 2**64-1)
-    chosen = order[n_valid+n_test:],order[:n_valid],order[n_valid:n_valid+n_test]
-    return Split(*(Documents(self.docs[i] for i in sorted(part)) for part in chosen))
 
 # %% ../../nbs/40_data/07_documents.ipynb #478b8bb6
 def _find_folder(folder):
@@ -489,14 +485,6 @@ def with_own_letters(
 # %% ../../nbs/40_data/07_documents.ipynb #050d114c
 disguises = dict(names=with_own_names, letters=with_own_letters) # Name -> function of a document
 
-@patch
-def disguised(self:Documents,
-    how:str, # One of `disguises`; empty for the texts as they are
-)->Documents:
-    "Give every document names or letters that can only be learned from the document itself"
-    if not how: return self
-    return Documents(map(disguises[check_choice('how', how, disguises)], self))
-
 # %% ../../nbs/40_data/07_documents.ipynb #d0cbcf57
 def as_document(
     text, # A `Document`, or a text
@@ -573,36 +561,32 @@ class BPEVocab:
         "Turn tokens into text"
         return self.tokenizer.decode(torch.as_tensor(ids).tolist(), skip_special_tokens=False)
 
-# %% ../../nbs/40_data/07_documents.ipynb #9051127c
-@patch
-def ids(self:BPEVocab,
-    text:str, # Any text
-)->list:
-    "The tokens of a text, or None if it has characters without a token"
-    if self.strict is None: self.strict = _strict(self.tokenizer)
-    try: return self.strict.encode(text, add_special_tokens=False).ids
-    except Exception: return None # of the library, whose kinds are not promised
+    def ids(self,
+        text:str, # Any text
+    )->list:
+        "The tokens of a text, or None if it has characters without a token"
+        if self.strict is None: self.strict = _strict(self.tokenizer)
+        try: return self.strict.encode(text, add_special_tokens=False).ids
+        except Exception: return None # of the library, whose kinds are not promised
 
-@patch
-def unreadable(self:BPEVocab,
-    pieces, # A text, for its characters, or a list of words
-)->list:
-    "The different pieces of a text that have no token, in order of appearance"
-    return [o for o in dict.fromkeys(pieces) if self.ids(o) is None]
+    def unreadable(self,
+        pieces, # A text, for its characters, or a list of words
+    )->list:
+        "The different pieces of a text that have no token, in order of appearance"
+        return [o for o in dict.fromkeys(pieces) if self.ids(o) is None]
 
-@patch
-def save(self:BPEVocab,
-    path, # JSON file to write
-):
-    "Save the vocabulary"
-    self.tokenizer.save(str(path))
+    def save(self,
+        path, # JSON file to write
+    ):
+        "Save the vocabulary"
+        self.tokenizer.save(str(path))
 
-@patch(cls_method=True)
-def load(cls:BPEVocab,
-    path, # JSON file that `save`, or the package `tokenizers`, has written
-)->BPEVocab:
-    "Load a vocabulary"
-    return cls(_tokenizers().Tokenizer.from_file(str(find_file(path))))
+    @classmethod
+    def load(cls,
+        path, # JSON file that `save`, or the package `tokenizers`, has written
+    )->'BPEVocab':
+        "Load a vocabulary"
+        return cls(_tokenizers().Tokenizer.from_file(str(find_file(path))))
 
 # %% ../../nbs/40_data/07_documents.ipynb #911f82ee
 def train_bpe(

@@ -17,7 +17,7 @@ import pandas as pd
 import torch
 from fastai.data.core import DataLoaders,TfmdDL
 from fastai.torch_core import default_device,to_cpu
-from fastcore.basics import chunked,patch
+from fastcore.basics import chunked
 from matplotlib.dates import AutoDateLocator,ConciseDateFormatter
 from torch import Tensor,nn
 
@@ -64,49 +64,44 @@ class Windows:
 
     def __len__(self): return len(self._frames)
 
-# %% ../../nbs/40_data/06_forecast.ipynb #74812dad
-@patch
-def __getitem__(self:Windows, i):
-    "Return one window, without a batch dimension"
-    if not -len(self)<=i<len(self): raise IndexError(f'window {i} of {len(self)}')
-    return tuple(x[0] for x in self.batch([i]))
+    def __getitem__(self, i):
+        "Return one window, without a batch dimension"
+        if not -len(self)<=i<len(self): raise IndexError(f'window {i} of {len(self)}')
+        return tuple(x[0] for x in self.batch([i]))
+
+    @property
+    def season(self)->int:
+        "Rows of a day, or of a longer season, as `season_rows` says"
+        return season_rows(self.dates)
+
+    @property
+    def season_name(self)->str:
+        "Name of the forecast that repeats the last season"
+        return season_names[in_days(usual_step(self.dates))]
+
+    def batch(self,
+        i, # Numbers of windows, (b,): a list, a slice or a tensor
+    )->tuple: # (x, x_time, decoder_input, y_time, y), each with b rows
+        "Collect windows"
+        frames = self._frames[i]
+        marks = self._marks[i]
+        start = self.seq_len-self.label_len
+        x,y = frames.split((self.seq_len,self.horizon), 1)
+        begun = torch.cat([x[:,start:], torch.zeros_like(y)], 1)
+        return x,marks[:,:self.seq_len],begun,marks[:,start:],y
+
+    def check_input(self,
+        x:Tensor, # Input of a model
+    ):
+        "Raise `ValueError` unless `x` is (b, seq_len, c)"
+        if x.ndim!=3 or x.shape[1:]!=(self.seq_len,len(self.columns)):
+            raise ValueError(f'x has shape {tuple(x.shape)}: expected (batch, {self.seq_len}, '
+                             f'{len(self.columns)}), standardised, with the columns '
+                             f'{", ".join(map(str, self.columns))}')
 
 # %% ../../nbs/40_data/06_forecast.ipynb #91d8fdb7
 # Forecasts of the last season, for steps below a day and for others
 season_names = 'repeat day','repeat season'
-
-@patch(as_prop=True)
-def season(self:Windows)->int:
-    "Rows of a day, or of a longer season, as `season_rows` says"
-    return season_rows(self.dates)
-
-@patch(as_prop=True)
-def season_name(self:Windows)->str:
-    "Name of the forecast that repeats the last season"
-    return season_names[in_days(usual_step(self.dates))]
-
-@patch
-def batch(self:Windows,
-    i, # Numbers of windows, (b,): a list, a slice or a tensor
-)->tuple: # (x, x_time, decoder_input, y_time, y), each with b rows
-    "Collect windows"
-    frames = self._frames[i]
-    marks = self._marks[i]
-    start = self.seq_len-self.label_len
-    x,y = frames.split((self.seq_len,self.horizon), 1)
-    begun = torch.cat([x[:,start:], torch.zeros_like(y)], 1)
-    return x,marks[:,:self.seq_len],begun,marks[:,start:],y
-
-# %% ../../nbs/40_data/06_forecast.ipynb #fab97993
-@patch
-def check_input(self:Windows,
-    x:Tensor, # Input of a model
-):
-    "Raise `ValueError` unless `x` is (b, seq_len, c)"
-    if x.ndim!=3 or x.shape[1:]!=(self.seq_len,len(self.columns)):
-        raise ValueError(f'x has shape {tuple(x.shape)}: expected (batch, {self.seq_len}, '
-                         f'{len(self.columns)}), standardised, with the columns '
-                         f'{", ".join(map(str, self.columns))}')
 
 # %% ../../nbs/40_data/06_forecast.ipynb #e44534ee
 def forecast_windows(

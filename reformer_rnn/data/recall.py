@@ -7,7 +7,6 @@ __all__ = ['RECALL_NOISE', 'RECALL_VALUES', 'RECALL_KEY', 'RECALL_QUERY', 'PAIR_
            'PAIR_SYMBOLS', 'recall_batch', 'pairs_batch', 'RecallDL', 'generated_dls']
 
 # %% ../../nbs/40_data/09_recall.ipynb #54e37ec5
-from fastcore.basics import patch
 import numpy as np
 import torch
 
@@ -85,24 +84,29 @@ class RecallDL(GeneratedDL):
         self.epoch = check_int('epoch', epoch, 0)
         super().__init__(dataset, bs=check_int('bs', bs), num_workers=num_workers, **kwargs)
 
-# %% ../../nbs/40_data/09_recall.ipynb #5780d389
-@patch
-def batch(self:RecallDL,
-    first:int, # Number of the first sequence
-    n:int, # How many
-)->tuple: # Input and target
-    "Generate sequences of the current epoch"
-    stream = 0 if self.fixed else self.epoch+1
-    words = np.random.SeedSequence((self.seed,stream,first)).generate_state(1)
-    generator = torch.Generator().manual_seed(int(words[0])) # which uses 32 bits only
-    return self.draw(n, self.size(generator), generator)
+    def batch(self,
+        first:int, # Number of the first sequence
+        n:int, # How many
+    )->tuple: # Input and target
+        "Generate sequences of the current epoch"
+        stream = 0 if self.fixed else self.epoch+1
+        words = np.random.SeedSequence((self.seed,stream,first)).generate_state(1)
+        generator = torch.Generator().manual_seed(int(words[0])) # which uses 32 bits only
+        return self.draw(n, self.size(generator), generator)
 
-@patch
-def size(self:RecallDL,
-    generator:torch.Generator, # Source of randomness, for a subclass that draws the length
-)->int:
-    "Length of the sequences of a batch"
-    return self.lengths[min(self.epoch, len(self.lengths)-1)]
+    def size(self,
+        generator:torch.Generator, # Source of randomness, for a subclass that draws the length
+    )->int:
+        "Length of the sequences of a batch"
+        return self.lengths[min(self.epoch, len(self.lengths)-1)]
+
+    def draw(self,
+        n_items:int, # How many sequences
+        length:int, # Tokens of each
+        generator:torch.Generator, # Source of randomness
+    )->tuple: # Input and target
+        "Draw sequences of the task; subclasses override this for their own task"
+        return recall_batch(n_items, length, generator)
 
 # %% ../../nbs/40_data/09_recall.ipynb #b2272462
 def generated_dls(
@@ -115,12 +119,3 @@ def generated_dls(
     "Make the loaders for training and validation"
     return Loaders(kind(range(n_train), lengths, **options),
                    kind(range(n_valid), lengths[-1:], fixed=True, **options))
-
-@patch
-def draw(self:RecallDL,
-    n_items:int, # How many sequences
-    length:int, # Tokens of each
-    generator:torch.Generator, # Source of randomness
-)->tuple: # Input and target
-    "Draw sequences of the task; subclasses override this for their own task"
-    return recall_batch(n_items, length, generator)

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
-from fastcore.basics import patch
 
 from ..core import check_choice,check_int
 from ..files import read_json,write_json
@@ -313,31 +312,27 @@ class Scaler:
                              'with `columns`'+(', or subtract what is always there' if varies
                                                else ''))
 
-# %% ../../nbs/40_data/05_series.ipynb #86cd89d5
-@patch
-def _check(self:Scaler, values):
-    "Refuse values with another number of columns"
-    if values.shape[-1]!=len(self.columns):
-        raise ValueError(f'values have shape {tuple(values.shape)}: expected {len(self.columns)} '
-                         f'columns at the end: {", ".join(map(str, self.columns))}')
-    return self.mean.to(values),self.std.to(values)
+    def _check(self, values):
+        "Refuse values with another number of columns"
+        if values.shape[-1]!=len(self.columns):
+            raise ValueError(f'values have shape {tuple(values.shape)}: expected '
+                             f'{len(self.columns)} columns at the end: '
+                             f'{", ".join(map(str, self.columns))}')
+        return self.mean.to(values),self.std.to(values)
 
-# %% ../../nbs/40_data/05_series.ipynb #6afc8a1e
-@patch
-def transform(self:Scaler,
-    values:Tensor, # (..., c), in units of the series
-)->Tensor: # Same shape
-    "Standardise values"
-    mean,std = self._check(values)
-    return (values-mean)/std
+    def transform(self,
+        values:Tensor, # (..., c), in units of the series
+    )->Tensor: # Same shape
+        "Standardise values"
+        mean,std = self._check(values)
+        return (values-mean)/std
 
-@patch
-def inverse(self:Scaler,
-    values:Tensor, # (..., c), standardised, such as a forecast
-)->Tensor: # Same shape
-    "Return to the units of the series"
-    mean,std = self._check(values)
-    return values*std+mean
+    def inverse(self,
+        values:Tensor, # (..., c), standardised, such as a forecast
+    )->Tensor: # Same shape
+        "Return to the units of the series"
+        mean,std = self._check(values)
+        return values*std+mean
 
 # %% ../../nbs/40_data/05_series.ipynb #13190559
 def write_scaler(

@@ -12,7 +12,6 @@ __all__ = ['table_1', 'paper_rows', 'kernel_feed_forward', 'RMSBlock', 'FinalNor
 from functools import partial
 
 import torch
-from fastcore.basics import patch
 from torch import Tensor,nn
 from torch.utils.checkpoint import checkpoint as run_checkpointed
 
@@ -70,39 +69,35 @@ class FeedbackStack(Stack):
         return next(i for i,o in enumerate(self)
                     if isinstance(o.attention, BlockRecurrentAttention))
 
-# %% ../../nbs/30_models/10_block_recurrent.ipynb #461694c9
-@patch
-def forward(self:FeedbackStack,
-    x:Tensor, # (b, n, d_model)
-    states=None, # One state per block, from an earlier call
-    keep_states:bool=True, # Return the new states?
-    mask:Tensor=None, # (b, n), False at padding
-): # `(y, states)`: the states are None unless kept
-    "Run all blocks on the tokens of one block of the text after the other"
-    layer = self[self.recurrent].attention
-    states = list(self.block_states(states))
-    layer.check(x, states[self.recurrent], None)
-    b,n,_ = x.shape
-    check_mask(mask, (b,layer.n_heads,n,n), key_only=True) # pieces of a wrong one may fit
-    ys = []
-    a = 0
-    while not ys or a<n:
-        states[self.recurrent] = layer.remember(states[self.recurrent], x)
-        e = a+layer.left(states[self.recurrent])
-        y = self.read_piece(x[:,a:e], states, None if mask is None else mask[:,a:e])
-        ys.append(y)
-        a = e
-    return torch.cat(ys, 1),(tuple(states) if keep_states else None)
+    def forward(self,
+        x:Tensor, # (b, n, d_model)
+        states=None, # One state per block, from an earlier call
+        keep_states:bool=True, # Return the new states?
+        mask:Tensor=None, # (b, n), False at padding
+    ): # `(y, states)`: the states are None unless kept
+        "Run all blocks on the tokens of one block of the text after the other"
+        layer = self[self.recurrent].attention
+        states = list(self.block_states(states))
+        layer.check(x, states[self.recurrent], None)
+        b,n,_ = x.shape
+        check_mask(mask, (b,layer.n_heads,n,n), key_only=True) # pieces of a wrong one may fit
+        ys = []
+        a = 0
+        while not ys or a<n:
+            states[self.recurrent] = layer.remember(states[self.recurrent], x)
+            e = a+layer.left(states[self.recurrent])
+            y = self.read_piece(x[:,a:e], states, None if mask is None else mask[:,a:e])
+            ys.append(y)
+            a = e
+        return torch.cat(ys, 1),(tuple(states) if keep_states else None)
 
-# %% ../../nbs/30_models/10_block_recurrent.ipynb #ee31777f
-@patch
-def read_piece(self:FeedbackStack, x, states, mask):
-    "Run all blocks on tokens of one block of the text, and put the new states into the list"
-    number = self.recurrent
-    memory = states[number].memory[:2]
-    for i,block in enumerate(self):
-        x,states[i] = block(x, states[i], context=None if i==number else memory, mask=mask)
-    return x
+    def read_piece(self, x, states, mask):
+        "Run all blocks on tokens of one block of the text, and put the new states into the list"
+        number = self.recurrent
+        memory = states[number].memory[:2]
+        for i,block in enumerate(self):
+            x,states[i] = block(x, states[i], context=None if i==number else memory, mask=mask)
+        return x
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #01ef185f
 _brt_fixed = { # arguments of `LM` that the model settles itself
@@ -233,18 +228,16 @@ class BlockRecurrentLM(LM):
                          out_bias=False)
         nn.init.normal_(self.embed.tokens.weight)
 
-# %% ../../nbs/30_models/10_block_recurrent.ipynb #39d941d0
-@patch
-def restart(self:BlockRecurrentLM,
-    state, # An `LMState` from an earlier call, at the end of a block of tokens; None stays None
-    rows:Tensor, # Boolean, (b,): which rows begin a new text
-):
-    "Reset some rows of a state, as if they had seen nothing"
-    if state is None: return None
-    check_rows(rows, len(state.position))
-    layers = tuple(block.attention.restart(o, rows)
-                   for block,o in zip(self.blocks, self.blocks.block_states(state.layers)))
-    return state._replace(position=state.position.masked_fill(rows, 0), layers=layers)
+    def restart(self,
+        state, # An `LMState` from an earlier call, at the end of a block of tokens; None stays None
+        rows:Tensor, # Boolean, (b,): which rows begin a new text
+    ):
+        "Reset some rows of a state, as if they had seen nothing"
+        if state is None: return None
+        check_rows(rows, len(state.position))
+        layers = tuple(block.attention.restart(o, rows)
+                       for block,o in zip(self.blocks, self.blocks.block_states(state.layers)))
+        return state._replace(position=state.position.masked_fill(rows, 0), layers=layers)
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #df44e416
 def forget_states(

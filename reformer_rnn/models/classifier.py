@@ -7,7 +7,6 @@ __all__ = ['masked_pooling', 'check_labels', 'SequenceClassifier']
 
 # %% ../../nbs/30_models/16_classifier.ipynb #d004ff25
 import torch
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import check_int,check_tensor,evaluating,values_known
@@ -78,30 +77,26 @@ class SequenceClassifier(Pretrained):
             check_same_vocab(as_vocab(self.vocab), as_vocab(vocab))
         self.backbone.vocab = vocab
 
-# %% ../../nbs/30_models/16_classifier.ipynb #86e408b0
-@patch
-def forward(self:SequenceClassifier,
-    ids:Tensor, # Tokens, (b, n)
-)->Tensor: # Logits, (b, n_classes)
-    "Read texts and score the classes"
-    check_tensor('ids', ids, 'integers (batch, positions)')
-    mask = torch.ones_like(ids, dtype=torch.bool) if self.pad is None else ids!=self.pad
-    padded = self.pad is not None and not (values_known(mask) and mask.all())
-    if padded and getattr(self.backbone, 'one_length', False):
-        raise ValueError('the texts have different lengths, and a layer of the model counts '
-                         'padding: use an attention that leaves it out, such as linear, or '
-                         'batches of one length')
-    x,_ = self.backbone.read(ids, mask=mask if padded else None, keep_state=False)
-    return self.classes(self.drop(masked_pooling(x, mask)))
+    def forward(self,
+        ids:Tensor, # Tokens, (b, n)
+    )->Tensor: # Logits, (b, n_classes)
+        "Read texts and score the classes"
+        check_tensor('ids', ids, 'integers (batch, positions)')
+        mask = torch.ones_like(ids, dtype=torch.bool) if self.pad is None else ids!=self.pad
+        padded = self.pad is not None and not (values_known(mask) and mask.all())
+        if padded and getattr(self.backbone, 'one_length', False):
+            raise ValueError('the texts have different lengths, and a layer of the model counts '
+                             'padding: use an attention that leaves it out, such as linear, or '
+                             'batches of one length')
+        x,_ = self.backbone.read(ids, mask=mask if padded else None, keep_state=False)
+        return self.classes(self.drop(masked_pooling(x, mask)))
 
-# %% ../../nbs/30_models/16_classifier.ipynb #05c80de7
-@patch
-def predict(self:SequenceClassifier,
-    text:str, # Text of at least one character
-)->dict: # Label -> probability, the most probable first; classes without names are numbers
-    "Classify a text, or raise `ValueError`"
-    from reformer_rnn.data.vocab import model_ids # and fastai, which tokens do not need
-    ids = model_ids(self, text)
-    with evaluating(self): p = self(ids)[0].softmax(-1).tolist()
-    names = self.labels or range(len(p))
-    return dict(sorted(zip(names, p), key=lambda o: -o[1]))
+    def predict(self,
+        text:str, # Text of at least one character
+    )->dict: # Label -> probability, the most probable first; classes without names are numbers
+        "Classify a text, or raise `ValueError`"
+        from reformer_rnn.data.vocab import model_ids # and fastai, which tokens do not need
+        ids = model_ids(self, text)
+        with evaluating(self): p = self(ids)[0].softmax(-1).tolist()
+        names = self.labels or range(len(p))
+        return dict(sorted(zip(names, p), key=lambda o: -o[1]))

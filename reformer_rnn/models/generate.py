@@ -16,7 +16,6 @@ from numbers import Real
 from typing import NamedTuple
 
 import torch
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import (
@@ -126,6 +125,71 @@ class Generating(Carrying):
     )->float: # `math.inf` for any number, 0 if that is unknown
         "Number of further tokens that are read by the same operations, one by one"
         return math.inf if same_form(before, after) else 0
+
+    def decoder(self,
+        batch:int, # Rows
+        compile:bool=False, # Run steps of one token through `torch.compile`?
+    )->'Decoder':
+        "A decoder to step by hand: its `read` takes prompts, and a call one token per row"
+        return Decoder(self, batch, compile)
+
+    def stream(self,
+        ids, # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths
+        n:int, # Number of tokens to add, at most
+        temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
+        top_k:int=None, # Draw from this many of the most probable tokens only
+        # Source of the random numbers, or a list with one for each row; None for PyTorch's own
+        generator:torch.Generator=None,
+        # (b, n), False at padding, wherever it is: every row is continued as it would be alone
+        mask:Tensor=None,
+        *,
+        top_p:float=None, # Draw from the fewest tokens whose probabilities sum up to this
+        repetition_penalty:float=1., # Above 1, tokens of the text so far become less probable
+        stop=None, # A token that ends a text, or several
+        prefill:int=2048, # Tokens of the prompt to read at once
+        below:int=None, # Draw only tokens with numbers below this; None for all that the model has
+        compile:bool=False, # Run steps of one token through `torch.compile`?
+    ): # An iterator over new tokens, (b,) each
+        "Continue texts token by token, through the recurrent form, in evaluation mode"
+        ids,mask = check_prompts(self, ids, mask)
+        check_int('n', n, minimum=0); check_int('prefill', prefill)
+        check_room(self, ids.shape[1], n)
+        below = self.vocab_sz if below is None else below
+        symbols = check_int('below', below, maximum=self.vocab_sz)
+        check_sampling(temperature, top_k, symbols, top_p, repetition_penalty)
+        check_generator(generator, len(ids))
+        stop = check_stop(stop, symbols)
+        def draw(logits):
+            return sample_token(logits[:,:symbols], temperature, top_k, generator, top_p)[:,0]
+        return write_tokens(self.decoder(len(ids), compile), ids, mask, n, draw,
+                            repetition_penalty, stop, prefill)
+
+    def generate(self,
+        # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths; or
+        # one string, which a model with a `vocab` continues with a string
+        ids,
+        n:int, # Number of tokens to add, at most
+        temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
+        top_k:int=None, # Draw from this many of the most probable tokens only
+        # Source of the random numbers, or a list with one for each row
+        generator:torch.Generator=None,
+        mask:Tensor=None, # (b, n), False at padding, wherever it is
+        # `top_p`, `repetition_penalty`, `stop`, `prefill`, `below` and `compile` of `stream`
+        **options,
+    )->Tensor: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
+        "Continue texts, in evaluation mode; `ValueError` for arguments that do not fit"
+        if isinstance(ids, str):
+            for name,o in dict(mask=mask, below=options.pop('below', None)).items():
+                if o is not None:
+                    raise ValueError(f'{name} with a text, whose tokens are all real, and which '
+                                     'goes on with those of its vocabulary: leave it out, or give '
+                                     'tokens')
+            from reformer_rnn.data.vocab import continue_text # and fastai, which tokens do not need
+            return continue_text(self, ids, n, temperature=temperature, top_k=top_k,
+                                 generator=generator, **options)
+        tokens = list(self.stream(ids, n, temperature, top_k, generator, mask, **options))
+        if tokens: return torch.stack(tokens, 1)
+        return torch.zeros(len(ids), 0, dtype=torch.long, device=next(self.parameters()).device)
 
 # %% ../../nbs/30_models/03_generate.ipynb #e5016159
 def pad_left(
@@ -244,34 +308,54 @@ class Decoder:
         "Evaluation mode, inference mode and no checks of numbers inside a `with` block"
         with held_in_evaluation(self.modules), torch.inference_mode(), trusting(): yield
 
-# %% ../../nbs/30_models/03_generate.ipynb #84560922
-@patch
-def read(self:Decoder,
-    ids, # Prompts: tokens (b, n), or a list of them
-    mask:Tensor=None, # (b, n), False at padding, wherever it is
-    prefill:int=2048, # Tokens to read at once
-)->Tensor: # Logits of the next token, (b, vocab_sz)
-    "Forget what was read before, and read prompts"
-    check_int('prefill', prefill)
-    ids,mask = check_prompts(self.model, ids, mask)
-    if len(ids)!=self.batch:
-        raise ValueError(f'{len(ids)} prompts: expected {self.batch}, as the decoder was made')
-    check_room(self.model, ids.shape[1], 1)
-    self.length = ids.shape[1]
-    self.room = self.model.max_positions
-    self.modules = list(self.model.modules())
-    groups = [(None,ids,mask)]
-    if mask is not None and self.model.one_length: groups = rows_by_length(ids, mask)
-    self.groups = []
-    steps = partial(Replay, known=self.programs) if self.model.branches else Steps
-    with self.quiet():
-        logits = []
-        for rows,prompt,real in groups:
-            found,state = read_pieces(self.model, prompt, real, prefill)
-            logits.append(found)
-            self.groups.append((rows,steps(self.model, state, self.compiled)))
-        logits = self.together(logits)
-    return logits.clone() # outside `inference_mode`, a tensor like any other
+    def read(self,
+        ids, # Prompts: tokens (b, n), or a list of them
+        mask:Tensor=None, # (b, n), False at padding, wherever it is
+        prefill:int=2048, # Tokens to read at once
+    )->Tensor: # Logits of the next token, (b, vocab_sz)
+        "Forget what was read before, and read prompts"
+        check_int('prefill', prefill)
+        ids,mask = check_prompts(self.model, ids, mask)
+        if len(ids)!=self.batch:
+            raise ValueError(f'{len(ids)} prompts: expected {self.batch}, as the decoder was made')
+        check_room(self.model, ids.shape[1], 1)
+        self.length = ids.shape[1]
+        self.room = self.model.max_positions
+        self.modules = list(self.model.modules())
+        groups = [(None,ids,mask)]
+        if mask is not None and self.model.one_length: groups = rows_by_length(ids, mask)
+        self.groups = []
+        steps = partial(Replay, known=self.programs) if self.model.branches else Steps
+        with self.quiet():
+            logits = []
+            for rows,prompt,real in groups:
+                found,state = read_pieces(self.model, prompt, real, prefill)
+                logits.append(found)
+                self.groups.append((rows,steps(self.model, state, self.compiled)))
+            logits = self.together(logits)
+        return logits.clone() # outside `inference_mode`, a tensor like any other
+
+    def __call__(self,
+        tokens:Tensor, # The next token of every row, (b,) or (b, 1); not checked
+    )->Tensor: # Logits of the token after it, (b, vocab_sz)
+        "Read one more token per row"
+        if not self.groups: raise ValueError('nothing was read yet: call `read` with prompts first')
+        n = self.length+1
+        if self.room is not None and n>self.room:
+            raise ValueError(f'token {n}: the model has {self.room} positions (max_len)')
+        tokens = tokens.view(self.batch, 1)
+        with torch.inference_mode():
+            parts = [tokens if rows is None else tokens[rows] for rows,_ in self.groups]
+            logits = self.together([step(part, self.quiet)
+                                    for (_,step),part in zip(self.groups, parts)])
+        self.length = n # a token that was refused takes no place
+        return logits.clone() # outside `inference_mode`, as in `read`
+
+    def together(self, logits):
+        "The logits of all groups, in the order of the rows"
+        if len(logits)==1 and self.groups[0][0] is None: return logits[0]
+        order = torch.cat([rows for rows,_ in self.groups]).argsort()
+        return torch.cat(logits)[order]
 
 # %% ../../nbs/30_models/03_generate.ipynb #069c6040
 def rows_by_length(
@@ -293,40 +377,6 @@ def read_pieces(model, ids, mask, size):
         real = None if mask is None else mask[:,i:i+size]
         logits,state = model.next_logits(ids[:,i:i+size], state, real)
     return logits,state
-
-# %% ../../nbs/30_models/03_generate.ipynb #9341557c
-@patch
-def __call__(self:Decoder,
-    tokens:Tensor, # The next token of every row, (b,) or (b, 1); not checked
-)->Tensor: # Logits of the token after it, (b, vocab_sz)
-    "Read one more token per row"
-    if not self.groups: raise ValueError('nothing was read yet: call `read` with the prompts first')
-    n = self.length+1
-    if self.room is not None and n>self.room:
-        raise ValueError(f'token {n}: the model has {self.room} positions (max_len)')
-    tokens = tokens.view(self.batch, 1)
-    with torch.inference_mode():
-        parts = [tokens if rows is None else tokens[rows] for rows,_ in self.groups]
-        logits = self.together([step(part, self.quiet)
-                                for (_,step),part in zip(self.groups, parts)])
-    self.length = n # a token that was refused takes no place
-    return logits.clone() # outside `inference_mode`, as in `read`
-
-# %% ../../nbs/30_models/03_generate.ipynb #1668b785
-@patch
-def together(self:Decoder, logits):
-    "The logits of all groups, in the order of the rows"
-    if len(logits)==1 and self.groups[0][0] is None: return logits[0]
-    order = torch.cat([rows for rows,_ in self.groups]).argsort()
-    return torch.cat(logits)[order]
-
-@patch
-def decoder(self:Generating,
-    batch:int, # Rows
-    compile:bool=False, # Run steps of one token through `torch.compile`?
-)->Decoder:
-    "A decoder to step by hand: its `read` takes prompts, and a call one token per row"
-    return Decoder(self, batch, compile)
 
 # %% ../../nbs/30_models/03_generate.ipynb #425b631e
 class CompiledCall:
@@ -358,39 +408,6 @@ class CompiledCall:
         self.works = self.f is not self.plain
         return found
 
-# %% ../../nbs/30_models/03_generate.ipynb #25b76690
-@patch
-def stream(
-    self:Generating,
-    ids, # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths
-    n:int, # Number of tokens to add, at most
-    temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
-    top_k:int=None, # Draw from this many of the most probable tokens only
-    # Source of the random numbers, or a list with one for each row; None for PyTorch's own
-    generator:torch.Generator=None,
-    # (b, n), False at padding, wherever it is: every row is continued as it would be alone
-    mask:Tensor=None,
-    *,
-    top_p:float=None, # Draw from the fewest tokens whose probabilities sum up to this
-    repetition_penalty:float=1., # Above 1, tokens of the text so far become less probable
-    stop=None, # A token that ends a text, or several
-    prefill:int=2048, # Tokens of the prompt to read at once
-    below:int=None, # Draw only tokens with numbers below this; None for all that the model has
-    compile:bool=False, # Run steps of one token through `torch.compile`?
-): # An iterator over new tokens, (b,) each
-    "Continue texts token by token, through the recurrent form, in evaluation mode"
-    ids,mask = check_prompts(self, ids, mask)
-    check_int('n', n, minimum=0); check_int('prefill', prefill)
-    check_room(self, ids.shape[1], n)
-    symbols = check_int('below', self.vocab_sz if below is None else below, maximum=self.vocab_sz)
-    check_sampling(temperature, top_k, symbols, top_p, repetition_penalty)
-    check_generator(generator, len(ids))
-    stop = check_stop(stop, symbols)
-    def draw(logits):
-        return sample_token(logits[:,:symbols], temperature, top_k, generator, top_p)[:,0]
-    return write_tokens(self.decoder(len(ids), compile), ids, mask, n, draw,
-                        repetition_penalty, stop, prefill)
-
 # %% ../../nbs/30_models/03_generate.ipynb #01abeae5
 def write_tokens(decoder, ids, mask, n, draw, penalty, stop, prefill):
     "The iterator that `stream` returns"
@@ -415,34 +432,6 @@ def seen_tokens(ids, mask, vocab_sz):
     real = torch.ones_like(ids, dtype=torch.bool) if mask is None else mask
     counts = torch.zeros(len(ids), vocab_sz, dtype=torch.long, device=ids.device)
     return counts.scatter_add_(1, ids.long(), real.long())>0
-
-# %% ../../nbs/30_models/03_generate.ipynb #2372c5c3
-@patch
-def generate(
-    self:Generating,
-    # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths; or one
-    # string, which a model with a `vocab` continues with a string
-    ids,
-    n:int, # Number of tokens to add, at most
-    temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
-    top_k:int=None, # Draw from this many of the most probable tokens only
-    generator:torch.Generator=None, # Source of the random numbers, or a list with one for each row
-    mask:Tensor=None, # (b, n), False at padding, wherever it is
-    # `top_p`, `repetition_penalty`, `stop`, `prefill`, `below` and `compile` of `stream`
-    **options,
-)->Tensor: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
-    "Continue texts, in evaluation mode; `ValueError` for arguments that do not fit"
-    if isinstance(ids, str):
-        for name,o in dict(mask=mask, below=options.pop('below', None)).items():
-            if o is not None:
-                raise ValueError(f'{name} with a text, whose tokens are all real, and which goes '
-                                 'on with those of its vocabulary: leave it out, or give tokens')
-        from reformer_rnn.data.vocab import continue_text # and fastai, which tokens do not need
-        return continue_text(self, ids, n, temperature=temperature, top_k=top_k,
-                             generator=generator, **options)
-    tokens = list(self.stream(ids, n, temperature, top_k, generator, mask, **options))
-    if tokens: return torch.stack(tokens, 1)
-    return torch.zeros(len(ids), 0, dtype=torch.long, device=next(self.parameters()).device)
 
 # %% ../../nbs/30_models/03_generate.ipynb #fa58f82b
 class Speed(NamedTuple):

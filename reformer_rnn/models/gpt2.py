@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['byte_gpt2', 'load_gpt2', 'write_gpt2', 'save_gpt2', 'byte_vocab', 'check_tokenizer', 'load_tokenizer', 'check_gpt2',
-           'gpt2_shape', 'gpt2_settings', 'gpt2_from', 'RecurrentGPT2', 'hook_block', 'Reading', 'fingerprint']
+           'gpt2_shape', 'gpt2_settings', 'gpt2_from', 'Reading', 'ReadingWindows', 'RecurrentGPT2', 'hook_block',
+           'fingerprint']
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #a9206bdc
 import hashlib,json,os,re,socket,threading,warnings
@@ -17,7 +18,6 @@ from urllib.parse import urlparse
 from urllib.request import getproxies
 
 import torch
-from fastcore.basics import patch
 from torch import Tensor
 from torch.nn.attention import SDPBackend,sdpa_kernel
 from torch.utils.checkpoint import checkpoint
@@ -28,7 +28,7 @@ from ..core import (
 from ..files import existing_path,read_json,read_together,write_together
 from ..pretrained import Kind,Pretrained,kinds
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
-from .search import Generating
+from .search import Searching
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #0071488a
 def _root(e):
@@ -269,13 +269,107 @@ def gpt2_from(
 # so that a model with a memory can be saved together with its base
 kinds['gpt2'] = Kind(lambda o: type(o).__name__=='GPT2LMHeadModel', gpt2_settings, gpt2_from)
 
+# %% ../../nbs/30_models/12_gpt2.ipynb #4c832458
+class Reading(NamedTuple):
+    "Where a model is inside a window"
+    state:GPT2State # State at the start of the window
+    inside:GPT2State # State at the present position
+    cache:object # Keys and values of the window so far; the base extends it in place
+    cached:int # Number of positions in the cache when this was returned
+    window:Tensor # Tokens of the window so far, (b, t)
+
+    def read_on(self, model, ids):
+        "Read tokens up to the end of the window; `(logits, reading, rest)`"
+        past = self.window.shape[1]
+        part,rest = ids[:,:model.window-past],ids[:,model.window-past:]
+        window = torch.cat([self.window,part], 1)
+        if window.shape[1]==model.window:
+            logits,state,_ = model.pass_window(window, self.state)
+            return logits,Reading(state, None, None, 0, window[:,:0]),rest
+        inside,cache = (self.inside,self.cache) if past else (self.state,None)
+        logits,inside,cache = model.pass_window(part, inside, False, cache, past)
+        return logits,Reading(self.state, inside, cache, cache.get_seq_length(), window),rest
+
+# %% ../../nbs/30_models/12_gpt2.ipynb #7be30d52
+class ReadingWindows(Searching):
+    """A model that reads a text window by window, with `window`, the tokens of one, `pass_window`,
+    which reads one, and the memory `rec`"""
+    one_length = True # windows have a fixed number of tokens
+    branches = False # inside a window, a cache is extended in place
+    def read(self,
+        ids:Tensor, # Tokens of any number of windows, (b, n); the last may be shorter
+        state:GPT2State=None, # What an earlier call returned, after a window
+        reset:Tensor=None, # (b,) boolean: which rows begin a new text here
+        mask:Tensor=None, # (b, n) boolean, False at padding
+    ): # `(logits, state)`: logits are (b, n, vocab_sz)
+        "Read window by window, continuing from `state`"
+        check_tensor('ids', ids, 'integers (batch, positions)')
+        outs = []
+        # fastai's own tensors would spread into the state
+        if not torch.compiler.is_compiling(): ids = ids.as_subclass(Tensor)
+        _check_call(self, ids, state, reset, mask)
+        ids,lengths,back = _real_first(ids, mask)
+        weight = next(self.rec.parameters(), self.base.lm_head.weight)
+        state = restart(own_state(cast_state(state, weight.dtype)), reset)
+        again = self.checkpoint and torch.is_grad_enabled()
+        for i,window in enumerate(ids.split(self.window, 1)):
+            real = None if lengths is None else (lengths-i*self.window).clamp(0, window.shape[1])
+            if again:
+                logits,state,_ = checkpoint(self.pass_window, window, state, lengths=real,
+                                            use_reentrant=False)
+            else: logits,state,_ = self.pass_window(window, state, lengths=real)
+            outs.append(logits)
+        return back(torch.cat(outs, 1)),state
+
+    def step(self,
+        ids:Tensor, # One window of tokens, (b, n) with n up to `window`
+        state:GPT2State=None, # What the previous window returned; None at the start
+        reset:Tensor=None, # (b,) boolean: which rows begin a new text
+        mask:Tensor=None, # (b, n) boolean, False at padding
+    ): # `(logits, state)`: logits are (b, n, vocab_sz)
+        "Read a window and predict the next tokens, continuing from `state`"
+        _check_call(self, ids, state, reset, mask)
+        if ids.shape[1]>self.window:
+            raise ValueError(f'ids have {ids.shape[1]} positions: expected at most a window of '
+                             f'{self.window}; `read` cuts longer ones into windows')
+        return self.read(ids, state, reset, mask)
+
+    def forward(self,
+        ids:Tensor, # Tokens, (b, n)
+        reset:Tensor=None, # (b,) boolean: which rows begin a new text
+        mask:Tensor=None, # (b, n) boolean, False at padding
+    )->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
+        "Predict the next token at every position; with `carry_state`, continue from the last call"
+        learns = self.training and self.rec.carries and torch.is_grad_enabled()
+        if learns and ids.shape[1]<=self.window:
+            warnings.warn(f'one window of {ids.shape[1]} tokens per step: what {self.kind!r} '
+                          'writes is read in the next window, so that it learns nothing from this '
+                          f'one; train with at least {2*self.window} tokens per step')
+        logits,state = self.read(ids, self.carried(), reset, mask)
+        self.carry(state)
+        return logits
+
+    def next_logits(self,
+        ids:Tensor, # Tokens, (b, n), of any number of windows
+        state:Reading=None, # What an earlier call returned; it cannot be used twice
+        mask:Tensor=None, # Only None, since padding would be counted
+    ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
+        "Read tokens and predict the one that follows, from anywhere in a window"
+        if mask is not None:
+            raise ValueError('a mask: expected texts of one length, without padding')
+        if not len(ids): _check_call(self, ids) # transformers cannot read an empty batch
+        state = state or Reading(None, None, None, 0, ids[:,:0])
+        if state.cache is not None and state.cache.get_seq_length()!=state.cached:
+            raise ValueError('state: it has been continued already, which a state inside a window '
+                             'takes only once; read the text once more')
+        while ids.shape[1]: logits,state,ids = state.read_on(self, ids)
+        return logits[:,-1],state
+
 # %% ../../nbs/30_models/12_gpt2.ipynb #cf051352
-class RecurrentGPT2(Generating, Pretrained):
+class RecurrentGPT2(ReadingWindows, Pretrained):
     "A pre-trained GPT-2 that carries a memory from window to window"
     embedding_parts = 'base.transformer.wte','base.transformer.wpe'
     head_parts = 'rec', # what is new, and has to be learned
-    one_length = True # windows have a fixed number of tokens
-    branches = False # the base extends its cache in place
     own_tokens = True # the meaning of its tokens is fixed; see `adopt_vocab`
     fixed_length = 'it reads one window after the other, and the exporter cannot loop over them'
     def __init__(self,
@@ -303,30 +397,52 @@ class RecurrentGPT2(Generating, Pretrained):
         if options.get('layers') is not None: options['layers'] = list(self.rec.layers)
         self.options = options
         self.rec.initialise(wte)
-        self.window = self.check_window(window)
+        self.window = _window_length(window, self.shape, self.rec.n_tokens)
 
-# %% ../../nbs/30_models/12_gpt2.ipynb #9c0e10aa
-@patch
-def extra_repr(self:RecurrentGPT2)->str:
-    "What `print` shows beside the modules"
-    return f'kind={self.kind!r}, window={self.window}'
+    def extra_repr(self)->str:
+        "What `print` shows beside the modules"
+        return f'kind={self.kind!r}, window={self.window}'
+
+    def pass_window(self,
+        ids:Tensor, # Tokens of one window, or the next of them, (b, n)
+        state, # State at the start of the window or, after `past` tokens of it, from `inside`
+        write:bool=True, # Compute the memory for the next window? Then the window has to be whole
+        cache=None, # Keys and values of the tokens before, in the same window
+        past:int=0, # Number of these tokens
+        lengths:Tensor=None, # Number of real tokens in each row, (b,), if padding follows
+    ): # `(logits, state, cache)`
+        "Run tokens through the base with the memory attached"
+        rec = self.rec
+        t = self.base.transformer
+        if t.gradient_checkpointing and self.training:
+            raise ValueError('the base has gradient checkpointing on, which would compute its '
+                             'blocks again without the memory: switch it off, and use '
+                             'checkpoint=True')
+        ctx = rec.start(state, t.h, lengths)
+        # only this kernel has derivatives in forward mode
+        ordinary = sdpa_kernel(SDPBackend.MATH) if in_transform() else nullcontext()
+        with _attached(self.base, rec, ctx), ordinary:
+            out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache,
+                    use_cache=not write)
+        logits = self.base.lm_head(rec.text(ctx, out.last_hidden_state, ids.shape[1]))
+        if not write: return logits,rec.inside(ctx, state),out.past_key_values
+        with torch.autocast(self.base.device.type, enabled=False):
+            return logits,rec.next_state(ctx, out),None
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #79a1ddef
-@patch
-def check_window(self:RecurrentGPT2, window)->int:
+def _window_length(window, shape, n_tokens)->int:
     "Number of tokens to read at once, or `ValueError`"
-    positions = self.shape.n_positions
-    extra = 2*self.rec.n_tokens
-    longest = positions-extra
+    extra = 2*n_tokens
+    longest = shape.n_positions-extra
     if longest<1:
-        raise ValueError(f'm={self.rec.n_tokens}: a model of {positions} positions has no '
+        raise ValueError(f'm={n_tokens}: a model of {shape.n_positions} positions has no '
                          'room for that many tokens of memory before and after a text')
     if window is None: return longest
     whole = isinstance(window, Integral) and not isinstance(window, bool)
     if whole and 1<=window<=longest: return int(window)
     taken = f', of which memory takes {extra}' if extra else ''
     raise ValueError(f'window={window!r}: expected an integer from 1 to {longest}, as the '
-                     f'model has {positions} positions{taken}')
+                     f'model has {shape.n_positions} positions{taken}')
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #3b695a41
 def hook_block(
@@ -350,78 +466,42 @@ def hook_block(
                 lambda module,args,out: after_out(ctx, i, out))]
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #3da226b4
-@patch
 @contextmanager
-def attached(self:RecurrentGPT2,
-    ctx, # Data of the window, from `Retrofit.start`
-):
+def _attached(base, rec, ctx):
     "Attach the memory to the layers of the base inside a `with` block"
-    blocks = self.base.transformer.h
+    blocks = base.transformer.h
     handles = []
-    for i in self.rec.layers: handles += hook_block(blocks[i].attn, i, self.rec, ctx)
-    for block in blocks if self.rec.pools else ():
+    for i in rec.layers: handles += hook_block(blocks[i].attn, i, rec, ctx)
+    for block in blocks if rec.pools else ():
         handles.append(block.register_forward_hook(lambda _,args,out: ctx.hidden.append(out)))
     try: yield
     finally:
         for o in handles: o.remove()
 
-# %% ../../nbs/30_models/12_gpt2.ipynb #d2df4f61
-@patch
-def pass_window(self:RecurrentGPT2,
-    ids:Tensor, # Tokens of one window, or the next of them, (b, n)
-    state, # State at the start of the window or, after `past` tokens of it, from `inside`
-    write:bool=True, # Compute the memory for the next window? Then the window has to be whole
-    cache=None, # Keys and values of the tokens before, in the same window
-    past:int=0, # Number of these tokens
-    lengths:Tensor=None, # Number of real tokens in each row, (b,), if padding follows
-): # `(logits, state, cache)`
-    "Run tokens through the base with the memory attached"
-    rec = self.rec
-    t = self.base.transformer
-    if t.gradient_checkpointing and self.training:
-        raise ValueError('the base has gradient checkpointing on, which would compute its blocks '
-                         'again without the memory: switch it off, and use checkpoint=True')
-    ctx = rec.start(state, t.h, lengths)
-    # only this kernel has derivatives in forward mode
-    ordinary = sdpa_kernel(SDPBackend.MATH) if in_transform() else nullcontext()
-    with self.attached(ctx), ordinary:
-        out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache,
-                use_cache=not write)
-    logits = self.base.lm_head(rec.text(ctx, out.last_hidden_state, ids.shape[1]))
-    if not write: return logits,rec.inside(ctx, state),out.past_key_values
-    with torch.autocast(self.base.device.type, enabled=False):
-        return logits,rec.next_state(ctx, out),None
-
 # %% ../../nbs/30_models/12_gpt2.ipynb #245738c4
-@patch
-def check(self:RecurrentGPT2, ids, state=None, reset=None, mask=None):
+def _check_call(model, ids, state=None, reset=None, mask=None):
     "Refuse ids that are no tokens, and a state, `reset` or mask that does not fit them"
     check_tensor('ids', ids, 'integers (batch, positions)')
     if mask is not None: check_tensor('mask', mask, 'booleans, False at padding')
     if ids.ndim!=2 or 0 in ids.shape or ids.dtype not in (torch.int64,torch.int32):
         raise ValueError(f'ids have shape {tuple(ids.shape)} and dtype {ids.dtype}: expected '
                          'integers (batch, positions), at least one of each')
-    if self.rec.n_tokens and in_transform() and not values_known(ids):
-        raise ValueError(f'kind={self.kind!r} cannot run in torch.func.vmap: the package '
-                         'transformers looks at the values of its mask; make one batch of all rows')
+    if model.rec.n_tokens and in_transform() and not values_known(ids):
+        raise ValueError(f'kind={model.kind!r} cannot run in torch.func.vmap: the package '
+                         'transformers looks at the values of its mask; make one batch of all '
+                         'rows')
     if values_known(ids):
         low,high = ids.aminmax()
-        if low<0 or high>=self.vocab_sz:
+        if low<0 or high>=model.vocab_sz:
             raise ValueError(f'ids lie between {int(low)} and {int(high)}: expected 0 to '
-                             f'{self.vocab_sz-1}')
-    self.rec.check(state, ids.shape[0])
+                             f'{model.vocab_sz-1}')
+    model.rec.check(state, ids.shape[0])
     if reset is not None: check_rows(reset, len(ids))
     if mask is not None and (mask.dtype!=torch.bool or mask.shape!=ids.shape):
         raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected '
                          f'torch.bool of shape {tuple(ids.shape)}, False at padding')
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #743527eb
-@patch
-def begin(self:RecurrentGPT2, state, reset):
-    "The state at the start of a call: rows reset, and ready for autograd and the memory's type"
-    p = next(self.rec.parameters(), self.base.lm_head.weight)
-    return restart(own_state(cast_state(state, p.dtype)), reset)
-
 def _real_first(ids, mask):
     """Move the real tokens of every row before its padding; return them, their numbers, and a
     function that moves results back"""
@@ -429,102 +509,6 @@ def _real_first(ids, mask):
     order = (~mask).byte().argsort(dim=1, stable=True)
     back = order.argsort(1).unsqueeze(-1)
     return ids.gather(1, order),mask.sum(1),lambda x: x.gather(1, back.expand_as(x))
-
-# %% ../../nbs/30_models/12_gpt2.ipynb #315b029a
-@patch
-def step(self:RecurrentGPT2,
-    ids:Tensor, # One window of tokens, (b, n) with n up to `window`
-    state:GPT2State=None, # What the previous window returned; None at the start
-    reset:Tensor=None, # (b,) boolean: which rows begin a new text
-    mask:Tensor=None, # (b, n) boolean, False at padding
-): # `(logits, state)`: logits are (b, n, vocab_sz)
-    "Read a window and predict the next tokens, continuing from `state`"
-    self.check(ids, state, reset, mask)
-    if ids.shape[1]>self.window:
-        raise ValueError(f'ids have {ids.shape[1]} positions: expected at most a window of '
-                         f'{self.window}; `read` cuts longer ones into windows')
-    ids,lengths,back = _real_first(ids, mask)
-    logits,state,_ = self.pass_window(ids, self.begin(state, reset), lengths=lengths)
-    return back(logits),state
-
-# %% ../../nbs/30_models/12_gpt2.ipynb #cbb0e519
-@patch
-def read(self:RecurrentGPT2,
-    ids:Tensor, # Tokens of any number of windows, (b, n); the last may be shorter
-    state:GPT2State=None, # What an earlier call returned, after a window
-    reset:Tensor=None, # (b,) boolean: which rows begin a new text here
-    mask:Tensor=None, # (b, n) boolean, False at padding
-): # `(logits, state)`: logits are (b, n, vocab_sz)
-    "Read window by window, continuing from `state`"
-    check_tensor('ids', ids, 'integers (batch, positions)')
-    outs = []
-    # fastai's own tensors would spread into the state
-    if not torch.compiler.is_compiling(): ids = ids.as_subclass(Tensor)
-    self.check(ids, state, reset, mask)
-    ids,lengths,back = _real_first(ids, mask)
-    state = self.begin(state, reset)
-    again = self.checkpoint and torch.is_grad_enabled()
-    for i,window in enumerate(ids.split(self.window, 1)):
-        real = None if lengths is None else (lengths-i*self.window).clamp(0, window.shape[1])
-        if again:
-            logits,state,_ = checkpoint(self.pass_window, window, state, lengths=real,
-                                        use_reentrant=False)
-        else: logits,state,_ = self.pass_window(window, state, lengths=real)
-        outs.append(logits)
-    return back(torch.cat(outs, 1)),state
-
-# %% ../../nbs/30_models/12_gpt2.ipynb #f58e98cc
-@patch
-def forward(self:RecurrentGPT2,
-    ids:Tensor, # Tokens, (b, n)
-    reset:Tensor=None, # (b,) boolean: which rows begin a new text
-    mask:Tensor=None, # (b, n) boolean, False at padding
-)->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
-    "Predict the next token at every position; with `carry_state`, continue from the last call"
-    if self.training and self.rec.carries and torch.is_grad_enabled() and ids.shape[1]<=self.window:
-        warnings.warn(f'one window of {ids.shape[1]} tokens per step: what {self.kind!r} writes is '
-                      'read in the next window, so that it learns nothing from this one; train '
-                      f'with at least {2*self.window} tokens per step')
-    logits,state = self.read(ids, self.carried(), reset, mask)
-    self.carry(state)
-    return logits
-
-# %% ../../nbs/30_models/12_gpt2.ipynb #4c832458
-class Reading(NamedTuple):
-    "Where a model is inside a window"
-    state:GPT2State # State at the start of the window
-    inside:GPT2State # State at the present position
-    cache:object # Keys and values of the window so far; the base extends it in place
-    cached:int # Number of positions in the cache when this was returned
-    window:Tensor # Tokens of the window so far, (b, t)
-
-# %% ../../nbs/30_models/12_gpt2.ipynb #78b16d75
-@patch
-def next_logits(self:RecurrentGPT2,
-    ids:Tensor, # Tokens, (b, n), of any number of windows
-    state:Reading=None, # What an earlier call returned; it cannot be used twice
-    mask:Tensor=None, # Only None, since padding would be counted
-): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
-    "Read tokens and predict the one that follows, from anywhere in a window"
-    if mask is not None: raise ValueError('a mask: expected texts of one length, without padding')
-    if not len(ids): self.check(ids) # transformers cannot read an empty batch
-    state,inside,cache,cached,window = state or Reading(None, None, None, 0, ids[:,:0])
-    if cache is not None and cache.get_seq_length()!=cached:
-        raise ValueError('state: it has been continued already, which a state inside a window '
-                         'takes only once; read the text once more')
-    while ids.shape[1]:
-        past = window.shape[1]
-        if not past: inside,cache = state,None
-        part = ids[:,:self.window-past]
-        ids = ids[:,self.window-past:]
-        window = torch.cat([window,part], 1)
-        if window.shape[1]<self.window:
-            logits,inside,cache = self.pass_window(part, inside, False, cache, past)
-        else:
-            logits,state,_ = self.pass_window(window, state)
-            window = window[:,:0]
-    cached = 0 if cache is None else cache.get_seq_length()
-    return logits[:,-1],Reading(state, inside, cache, cached, window)
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #a4561653
 def fingerprint(

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,state_type
 from ..attention.block_recurrent import check_rows
 from ..attention.rem import rem_mix
+from .carry import check_same_rows
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #322b5d79
 @state_type
@@ -61,6 +61,27 @@ def by_row(rows, memory):
     "One value per row, (b,), with the dimensions of a memory"
     return rows.view(-1, *[1]*(memory.ndim-1))
 
+# %% ../../nbs/30_models/11_gpt2_memory.ipynb #e5aaf403
+def _block_places(layers, n_layers):
+    "Map the numbers of the blocks to their places, or raise `ValueError`"
+    layers = range(n_layers) if layers is None else layers
+    if not isinstance(layers, (tuple,list,range)):
+        raise ValueError(f'layers={layers!r}: expected the numbers of blocks, such as (0, 2)')
+    numbers = [check_int('block in layers', i, 0, n_layers-1) for i in layers]
+    if not numbers or len(set(numbers))<len(numbers):
+        raise ValueError(f'layers={tuple(layers)}: expected at least one block, and none twice')
+    return {i: j for j,i in enumerate(numbers)}
+
+def _check_memory(state, kind, shape):
+    "Refuse a state of another class than `kind`, or with a memory of another shape"
+    if type(state) is not kind:
+        raise ValueError(f'the state is a {type(state).__name__}: expected a {kind.__name__}, '
+                         'which a model of the same kind has returned')
+    check_same_rows(len(state.known), shape[0])
+    if state.memory.shape!=shape:
+        raise ValueError(f'the state has a memory of shape {tuple(state.memory.shape)}: expected '
+                         f'{shape}; it comes from a model of other sizes')
+
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #f6f6a831
 class Retrofit(nn.Module):
     "Base of what is added to a GPT-2; by itself it adds nothing: the control without memory"
@@ -75,7 +96,7 @@ class Retrofit(nn.Module):
     ):
         super().__init__()
         self.shape = shape
-        self.layers = self.check_layers(layers)
+        self.layers = _block_places(layers, shape.n_layers)
 
     def initialise(self, wte):
         "Scale initial values to those of the embeddings `wte`, (vocab_sz, d_model)"
@@ -85,96 +106,58 @@ class Retrofit(nn.Module):
         "Shape of the memory of one row"
         return 0,
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #81ec9f53
-@patch
-def check_layers(self:Retrofit, layers):
-    "Map the numbers of the blocks to their places, or raise `ValueError`"
-    layers = range(self.shape.n_layers) if layers is None else layers
-    if not isinstance(layers, (tuple,list,range)):
-        raise ValueError(f'layers={layers!r}: expected the numbers of blocks, such as (0, 2)')
-    numbers = [check_int('block in layers', i, 0, self.shape.n_layers-1) for i in layers]
-    if not numbers or len(set(numbers))<len(numbers):
-        raise ValueError(f'layers={tuple(layers)}: expected at least one block, and none twice')
-    return {i: j for j,i in enumerate(numbers)}
+    def check(self,
+        state, # State to check; None is accepted
+        b:int, # Rows of the batch
+    ):
+        "Refuse a state of another kind, of other sizes, or of other sequences"
+        if state is not None: _check_memory(state, self.State, (b,*self.memory_shape))
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #d2bf1743
-@patch
-def check(self:Retrofit,
-    state, # State to check; None is accepted
-    b:int, # Rows of the batch
-):
-    "Refuse a state of another kind, of other sizes, or of other sequences"
-    if state is None: return
-    if type(state) is not self.State:
-        raise ValueError(f'the state is a {type(state).__name__}: expected a '
-                         f'{self.State.__name__}, which a model of the same kind has returned')
-    if state.known.shape[0]!=b:
-        raise ValueError(f'the state belongs to {len(state.known)} sequences, ids to {b}: reset '
-                         'the model, or select rows of the state')
-    expected = b,*self.memory_shape
-    if tuple(state.memory.shape)!=expected:
-        raise ValueError(f'the state has a memory of shape {tuple(state.memory.shape)}: expected '
-                         f'{expected}; it comes from a model of other sizes')
+    def start(self,
+        state, # State after the window before; None at the start
+        blocks, # Blocks of the GPT-2
+        lengths=None, # Real tokens of each row, (b,); None without padding
+    )->SimpleNamespace: # What the other methods are given as `ctx`
+        "Prepare a window"
+        given = dict(state=state, blocks=blocks, lengths=lengths)
+        return SimpleNamespace(**given, kept={}, new={}, hidden=[])
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #16e70470
-@patch
-def start(self:Retrofit,
-    state, # State after the window before; None at the start
-    blocks, # Blocks of the GPT-2
-    lengths=None, # Real tokens of each row, (b,); None without padding
-)->SimpleNamespace: # What the other methods are given as `ctx`
-    "Prepare a window"
-    return SimpleNamespace(state=state, blocks=blocks, lengths=lengths, kept={}, new={}, hidden=[])
+    def embed(self, ctx, x, past=0, write=True):
+        "Arguments of the model for embedded tokens (b, n, d), before which are `past` in a cache"
+        return dict(inputs_embeds=x)
 
-@patch
-def embed(self:Retrofit, ctx, x, past=0, write=True):
-    """Arguments of the model for embedded tokens (b, n, d), which follow `past` tokens of the same
-    window in a cache"""
-    return dict(inputs_embeds=x)
+    def text(self, ctx, hidden, n):
+        "The hidden states of the n tokens of the text"
+        return hidden
 
-@patch
-def text(self:Retrofit, ctx, hidden, n):
-    "The hidden states of the n tokens of the text"
-    return hidden
+    def after_qkv(self, ctx, i, x, qkv):
+        "Change queries, keys and values of block i, (b, n, 3d), which it made of x"
+        return qkv
 
-@patch
-def after_qkv(self:Retrofit, ctx, i, x, qkv):
-    "Change queries, keys and values of block i, (b, n, 3d), which it made of x"
-    return qkv
+    def before_out(self, ctx, i, x):
+        "Change what the heads of block i found, (b, n, d)"
+        return x
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #de820020
-@patch
-def before_out(self:Retrofit, ctx, i, x):
-    "Change what the heads of block i found, (b, n, d)"
-    return x
+    def after_out(self, ctx, i, out):
+        "Change what the attention of block i returns, (b, n, d)"
+        return out
 
-@patch
-def after_out(self:Retrofit, ctx, i, out):
-    "Change what the attention of block i returns, (b, n, d)"
-    return out
+    def remember(self, ctx, output):
+        "The memory for the next window, (b, ...)"
+        return output.last_hidden_state.new_zeros(output.last_hidden_state.shape[0], 0)
 
-@patch
-def remember(self:Retrofit, ctx, output):
-    "The memory for the next window, (b, ...)"
-    return output.last_hidden_state.new_zeros(output.last_hidden_state.shape[0], 0)
+    def inside(self, ctx, state):
+        "The state for the next tokens of the same window, which see earlier ones through the cache"
+        return state
 
-@patch
-def inside(self:Retrofit, ctx, state):
-    "The state for the next tokens of the same window, which see earlier ones through the cache"
-    return state
-
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #9f364e23
-@patch
-def next_state(self:Retrofit, ctx, output):
-    "The state for the next window; a row with nothing but padding keeps its old one"
-    memory = self.remember(ctx, output)
-    if ctx.lengths is None:
-        real = torch.ones(memory.shape[0], dtype=torch.bool, device=memory.device)
-        return self.State(memory, real)
-    read = ctx.lengths>0
-    if ctx.state is None: return self.State(memory.masked_fill(by_row(~read, memory), 0), read)
-    return self.State(torch.where(by_row(read, memory), memory, ctx.state.memory),
-                      ctx.state.known | read)
+    def next_state(self, ctx, output):
+        "The state for the next window; a row with nothing but padding keeps its old one"
+        memory = self.remember(ctx, output)
+        everyone = memory.new_ones(len(memory), dtype=torch.bool)
+        if ctx.lengths is None: return self.State(memory, everyone)
+        read = ctx.lengths>0
+        old = ctx.state or self.State(torch.zeros_like(memory), ~everyone)
+        return self.State(torch.where(by_row(read, memory), memory, old.memory), old.known | read)
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #844cfe69
 class LowRank(Retrofit):
@@ -247,55 +230,48 @@ class GatedRecurrence(Retrofit):
         for o,b in zip(self.forget or (), times): o.bias = nn.Parameter(b)
         for o in self.read: nn.init.zeros_(o.weight); nn.init.zeros_(o.bias)
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #f97a619c
-@patch(as_prop=True)
-def memory_shape(self:GatedRecurrence):
-    "All sums of all layers"
-    return len(self.layers),self.write[0].out_features
+    @property
+    def memory_shape(self):
+        "All sums of all layers"
+        return len(self.layers),self.write[0].out_features
 
-@patch
-def after_qkv(self:GatedRecurrence, ctx, i, x, qkv):
-    "Keep the input of the attention"
-    ctx.kept[i] = x
-    return qkv
+    def after_qkv(self, ctx, i, x, qkv):
+        "Keep the input of the attention"
+        ctx.kept[i] = x
+        return qkv
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #4af54289
-@patch
-def states(self:GatedRecurrence,
-    j:int, # Place of the layer
-    x:Tensor, # Input of the attention, (b, n, d)
-    s:Tensor, # State before, (b, r)
-)->Tensor: # (b, n, r)
-    "The sums after every token"
-    z = self.fixed[j] if self.fixed is not None else self.forget[j](x)
-    u = self.write[j](x)
-    return (fixed_scan if self.fixed is not None else gated_scan)(z.sigmoid(), (-z).sigmoid()*u, s)
+    def states(self,
+        j:int, # Place of the layer
+        x:Tensor, # Input of the attention, (b, n, d)
+        s:Tensor, # State before, (b, r)
+    )->Tensor: # (b, n, r)
+        "The sums after every token"
+        z = self.fixed[j] if self.fixed is not None else self.forget[j](x)
+        u = self.write[j](x)
+        scan = gated_scan if self.fixed is None else fixed_scan
+        return scan(z.sigmoid(), (-z).sigmoid()*u, s)
 
-@patch
-def after_out(self:GatedRecurrence, ctx, i, out):
-    "Add the output of the recurrence"
-    j = self.layers[i]
-    x = ctx.kept.pop(i).to(self.read[0].weight.dtype)
-    s = (x.new_zeros(x.shape[0], self.write[j].out_features) if ctx.state is None
-         else ctx.state.memory[:,j])
-    s = self.states(j, x, s)
-    if ctx.lengths is None: ctx.new[j] = s[:,-1]
-    else:
-        rows = torch.arange(len(s), device=s.device)
-        ctx.new[j] = s[rows,(ctx.lengths-1).clamp(min=0)]
-    return out + self.read[j](s*F.silu(self.gate[j](x))).to(out.dtype)
+    def after_out(self, ctx, i, out):
+        "Add the output of the recurrence"
+        j = self.layers[i]
+        x = ctx.kept.pop(i).to(self.read[0].weight.dtype)
+        s = (x.new_zeros(x.shape[0], self.write[j].out_features) if ctx.state is None
+             else ctx.state.memory[:,j])
+        s = self.states(j, x, s)
+        if ctx.lengths is None: ctx.new[j] = s[:,-1]
+        else:
+            rows = torch.arange(len(s), device=s.device)
+            ctx.new[j] = s[rows,(ctx.lengths-1).clamp(min=0)]
+        return out + self.read[j](s*F.silu(self.gate[j](x))).to(out.dtype)
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #3d343fad
-@patch
-def remember(self:GatedRecurrence, ctx, output):
-    "The sums after the last token, (b, layers, r)"
-    return torch.stack([ctx.new[j] for j in sorted(ctx.new)], 1)
+    def remember(self, ctx, output):
+        "The sums after the last token, (b, layers, r)"
+        return torch.stack([ctx.new[j] for j in sorted(ctx.new)], 1)
 
-@patch
-def inside(self:GatedRecurrence, ctx, state):
-    "The sums so far, since they go on inside a window too"
-    memory = self.remember(ctx, None)
-    return SumsState(memory, torch.ones(memory.shape[0], dtype=torch.bool, device=memory.device))
+    def inside(self, ctx, state):
+        "The sums so far, since they go on inside a window too"
+        memory = self.remember(ctx, None)
+        return SumsState(memory, memory.new_ones(len(memory), dtype=torch.bool))
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #fa12364b
 def pool_matrix(
@@ -364,61 +340,52 @@ class PooledMemory(Retrofit):
         self.carry = Carry(d) if carry else None
         nn.init.normal_(self.place, std=.02)
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #437c2722
-@patch(as_prop=True)
-def memory_shape(self:PooledMemory):
-    "All vectors"
-    return self.m,self.shape.d_model
+    @property
+    def memory_shape(self):
+        "All vectors"
+        return self.m,self.shape.d_model
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #6fdb5c29
-@patch
-def start(self:PooledMemory, state, blocks, lengths=None):
-    "Make the keys and values of all layers, (b, h, 1+m, d/h)"
-    ctx = super(PooledMemory, self).start(state, blocks, lengths)
-    ctx.kv = {} if state is None else {i: self.keys_values(blocks[i], state.memory)
-                                       for i in self.layers}
-    return ctx
+    def start(self, state, blocks, lengths=None):
+        "Make the keys and values of all layers, (b, h, 1+m, d/h)"
+        ctx = super().start(state, blocks, lengths)
+        ctx.kv = {} if state is None else {i: self.keys_values(blocks[i], state.memory)
+                                           for i in self.layers}
+        return ctx
 
-@patch
-def keys_values(self:PooledMemory, block, e):
-    "Keys and values of one layer, with the zero in front"
-    d = self.shape.d_model
-    attn = block.attn
-    x = block.ln_1(e.to(block.ln_1.weight.dtype))
-    kv = attn.c_attn(x)[...,d:] # its weight alone may not be all: an adapter stands beside it
-    return [F.pad(o, (0,0,1,0)).unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2)
-            for o in kv.chunk(2, -1)]
+    def keys_values(self, block, e):
+        "Keys and values of one layer, with the zero in front"
+        d = self.shape.d_model
+        attn = block.attn
+        x = block.ln_1(e.to(block.ln_1.weight.dtype))
+        kv = attn.c_attn(x)[...,d:] # its weight alone may not be all: an adapter stands beside it
+        return [F.pad(o, (0,0,1,0)).unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2)
+                for o in kv.chunk(2, -1)]
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #4ff00c9b
-@patch
-def after_qkv(self:PooledMemory, ctx, i, x, qkv):
-    "Keep the queries"
-    if ctx.kv:
-        q = qkv[...,:self.shape.d_model]
-        ctx.kept[i] = q.unflatten(-1, (self.shape.n_heads,-1)).transpose(1, 2)
-    return qkv
+    def after_qkv(self, ctx, i, x, qkv):
+        "Keep the queries"
+        if ctx.kv:
+            q = qkv[...,:self.shape.d_model]
+            ctx.kept[i] = q.unflatten(-1, (self.shape.n_heads,-1)).transpose(1, 2)
+        return qkv
 
-@patch
-def before_out(self:PooledMemory, ctx, i, x):
-    "Add what the heads read from the memory"
-    if not ctx.kv: return x
-    q,(k,v) = ctx.kept.pop(i),ctx.kv[i]
-    found = F.scaled_dot_product_attention(q, k.to(q.dtype), v.to(q.dtype),
-                                           scale=ctx.blocks[i].attn.scaling)
-    gate = (self.speed*self.gates[self.layers[i]]).tanh()[None,:,None,None]
-    gate = gate*ctx.state.known[:,None,None,None]
-    return x + (found*gate.to(x.dtype)).transpose(1,2).flatten(2)
+    def before_out(self, ctx, i, x):
+        "Add what the heads read from the memory"
+        if not ctx.kv: return x
+        q,(k,v) = ctx.kept.pop(i),ctx.kv[i]
+        found = F.scaled_dot_product_attention(q, k.to(q.dtype), v.to(q.dtype),
+                                               scale=ctx.blocks[i].attn.scaling)
+        gate = (self.speed*self.gates[self.layers[i]]).tanh()[None,:,None,None]
+        gate = gate*ctx.state.known[:,None,None,None]
+        return x + (found*gate.to(x.dtype)).transpose(1,2).flatten(2)
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #aa17af6f
-@patch
-def remember(self:PooledMemory, ctx, output):
-    "Sum up a window in m vectors, (b, m, d)"
-    h = sum(w*o.to(w.dtype) for w,o in zip(self.mix.softmax(0),
-                                           [*ctx.hidden[:-1],output.last_hidden_state]))
-    exact = torch.promote_types(h.dtype, torch.float32) # half precision cannot count to 300
-    pooled = pool_matrix(h.shape[1], self.m, ctx.lengths, exact).to(h) @ h
-    new = self.network(self.norm(pooled))+self.place
-    return new if self.carry is None else self.carry(ctx.state, new)
+    def remember(self, ctx, output):
+        "Sum up a window in m vectors, (b, m, d)"
+        h = sum(w*o.to(w.dtype) for w,o in zip(self.mix.softmax(0),
+                                               [*ctx.hidden[:-1],output.last_hidden_state]))
+        exact = torch.promote_types(h.dtype, torch.float32) # half precision cannot count to 300
+        pooled = pool_matrix(h.shape[1], self.m, ctx.lengths, exact).to(h) @ h
+        new = self.network(self.norm(pooled))+self.place
+        return new if self.carry is None else self.carry(ctx.state, new)
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #ecba5052
 class MemoryTokens(Retrofit):
@@ -446,53 +413,46 @@ class MemoryTokens(Retrofit):
         "All vectors"
         return self.m,self.shape.d_model
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #a9682257
-@patch
-@torch.no_grad()
-def initialise(self:MemoryTokens, wte):
-    "Scale the memory tokens to the size of the embeddings `wte`"
-    size = wte.float().std()
-    out = self.network[-1]
-    self.write.mul_(size); nn.init.zeros_(out.bias)
-    if len(self.network)>1: size = 2*size
-    nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size)
+    @torch.no_grad()
+    def initialise(self, wte):
+        "Scale the memory tokens to the size of the embeddings `wte`"
+        size = wte.float().std()
+        out = self.network[-1]
+        self.write.mul_(size); nn.init.zeros_(out.bias)
+        if len(self.network)>1: size = 2*size
+        nn.init.normal_(out.weight, std=out.in_features**-.5).mul_(size)
 
-@patch
-def text(self:MemoryTokens, ctx, hidden, n):
-    "The hidden states without those of the memory"
-    first = hidden.shape[1]-n-ctx.n_write
-    return hidden[:,first:first+n]
+    def text(self, ctx, hidden, n):
+        "The hidden states without those of the memory"
+        first = hidden.shape[1]-n-ctx.n_write
+        return hidden[:,first:first+n]
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #fefca710
-@patch
-def embed(self:MemoryTokens, ctx, x, past=0, write=True):
-    "Put the memory around the text, with positions and a mask"
-    (b,n,_) = x.shape
-    m = self.m
-    last = self.shape.n_positions
-    parts = [x]
-    positions = [torch.arange(past, past+n)]
-    ctx.n_write = self.m if write else 0
-    seen = x.new_ones(b, past+n+ctx.n_write, dtype=torch.long)
-    if ctx.lengths is not None:
-        seen[:,:n] = torch.arange(n, device=x.device)<ctx.lengths.clamp(min=1).unsqueeze(1)
-    if ctx.state is not None:
-        if not past:
-            parts = [ctx.state.memory.to(x.dtype),*parts]
-            positions = [torch.arange(last-2*m, last-m),*positions]
-        seen = torch.cat([ctx.state.known.long()[:,None].expand(-1, m),seen], 1)
-    if write:
-        parts = [*parts,self.write.to(x.dtype).expand(b, -1, -1)]
-        positions = [*positions,torch.arange(last-m, last)]
-    return dict(inputs_embeds=torch.cat(parts, 1),
-                position_ids=torch.cat(positions)[None].to(x.device), attention_mask=seen)
+    def embed(self, ctx, x, past=0, write=True):
+        "Put the memory around the text, with positions and a mask"
+        (b,n,_) = x.shape
+        m = self.m
+        last = self.shape.n_positions
+        parts = [x]
+        positions = [torch.arange(past, past+n)]
+        ctx.n_write = self.m if write else 0
+        seen = x.new_ones(b, past+n+ctx.n_write, dtype=torch.long)
+        if ctx.lengths is not None:
+            seen[:,:n] = torch.arange(n, device=x.device)<ctx.lengths.clamp(min=1).unsqueeze(1)
+        if ctx.state is not None:
+            if not past:
+                parts = [ctx.state.memory.to(x.dtype),*parts]
+                positions = [torch.arange(last-2*m, last-m),*positions]
+            seen = torch.cat([ctx.state.known.long()[:,None].expand(-1, m),seen], 1)
+        if write:
+            parts = [*parts,self.write.to(x.dtype).expand(b, -1, -1)]
+            positions = [*positions,torch.arange(last-m, last)]
+        return dict(inputs_embeds=torch.cat(parts, 1),
+                    position_ids=torch.cat(positions)[None].to(x.device), attention_mask=seen)
 
-# %% ../../nbs/30_models/11_gpt2_memory.ipynb #9ff546a4
-@patch
-def remember(self:MemoryTokens, ctx, output):
-    "The new memory, from the hidden states of the last m tokens, (b, m, d)"
-    new = self.network(self.norm(output.last_hidden_state[:,-self.m:].to(self.write.dtype)))
-    return new if self.carry is None else self.carry(ctx.state, new)
+    def remember(self, ctx, output):
+        "The new memory, from the hidden states of the last m tokens, (b, m, d)"
+        new = self.network(self.norm(output.last_hidden_state[:,-self.m:].to(self.write.dtype)))
+        return new if self.carry is None else self.carry(ctx.state, new)
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #c55df02e
 # Kind -> class

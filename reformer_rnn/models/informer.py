@@ -4,14 +4,13 @@
 
 # %% auto #0
 __all__ = ['SeriesEmbedding', 'Distil', 'decoder_input', 'mixed_attention', 'check_mixed', 'ForecastBlock', 'RSACrossAttention',
-           'InformerLayers', 'Informer', 'with_matrices', 'check_recurrence', 'check_series_type', 'check_gaps']
+           'InformerLayers', 'Informer', 'with_matrices', 'check_recurrence']
 
 # %% ../../nbs/30_models/09_informer.ipynb #402d343f
 from itertools import count
 
 import torch
 import torch.nn.functional as F
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import Movable,autocast_dtype,check_choice,check_int,values_known
@@ -32,6 +31,7 @@ class SeriesEmbedding(Movable):
         dropout:float=0., # Dropout probability for the sum
     ):
         super().__init__()
+        check_int('c_in', c_in); check_int('n_time', n_time)
         self.value = nn.Conv1d(c_in, d_model, 3, padding=1, padding_mode='circular')
         nn.init.kaiming_normal_(self.value.weight, mode='fan_in', nonlinearity='leaky_relu')
         self.positions = SinusoidalPositions(d_model, std=.5**.5)
@@ -144,14 +144,12 @@ class RSACrossAttention(SoftmaxAttention):
                                queries=n)
         return blend(super().read(q, state), recurrent, self.mu)
 
-# %% ../../nbs/30_models/09_informer.ipynb #0684a319
-@patch
-def times(self:RSACrossAttention, n, m)->Tensor: # (n,)
-    "Times of n queries, on a clock that is zero at the first of m positions of the context"
-    if self.overlap>min(n, m):
-        raise ValueError(f'{n} queries and a context of {m} positions: expected at least '
-                         f'overlap={self.overlap} of each')
-    return torch.arange(m-self.overlap, m-self.overlap+n)
+    def times(self, n, m)->Tensor: # (n,)
+        "Times of n queries, on a clock that is zero at the first of m positions of the context"
+        if self.overlap>min(n, m):
+            raise ValueError(f'{n} queries and a context of {m} positions: expected at least '
+                             f'overlap={self.overlap} of each')
+        return torch.arange(m-self.overlap, m-self.overlap+n)
 
 # %% ../../nbs/30_models/09_informer.ipynb #86aec751
 class InformerLayers:
@@ -214,11 +212,9 @@ class Informer(Pretrained):
         **options, # Options of `attention`, such as `factor`, `seed` or `rem_rows`
     ):
         super().__init__()
-        for name,o in dict(c_in=c_in, c_out=c_out, seq_len=seq_len, horizon=horizon,
-                           e_layers=e_layers, d_layers=d_layers, n_time=n_time).items():
-            check_int(name, o)
-        check_int('label_len', label_len, minimum=0, maximum=seq_len)
-        check_dropout(dropout)
+        check_int('c_out', c_out); check_int('seq_len', seq_len); check_int('horizon', horizon)
+        check_int('e_layers', e_layers); check_int('d_layers', d_layers)
+        check_int('label_len', label_len, minimum=0, maximum=seq_len); check_dropout(dropout)
         check_recurrence(heads, matrices, distil and e_layers>1)
         self.c_in = c_in
         self.n_time = n_time
@@ -228,17 +224,58 @@ class Informer(Pretrained):
         make = InformerLayers(d_model, n_heads, max(seq_len, label_len+horizon), label_len, heads,
                               matrices)
         own = (attention,options) if decoder_attention is None else (decoder_attention,{})
-        sizes = d_ff,dropout,1,activation
+        rest = d_ff,dropout,1,activation
         self.src_embed = SeriesEmbedding(c_in, d_model, n_time, dropout)
         self.tgt_embed = SeriesEmbedding(c_in, d_model, n_time, dropout)
-        self.encoder = nn.ModuleList(PostNormBlock(make.layer(attention, False, options), *sizes)
+        self.encoder = nn.ModuleList(PostNormBlock(make.layer(attention, False, options), *rest)
                                      for _ in range(e_layers))
         self.distil = nn.ModuleList(Distil(d_model) for _ in range(e_layers-1 if distil else 0))
         self.decoder = nn.ModuleList(ForecastBlock(make.layer(own[0], True, own[1]), make.cross(),
-                                                   mix, *sizes) for _ in range(d_layers))
-        self.src_norm = nn.LayerNorm(d_model)
-        self.norm = nn.LayerNorm(d_model)
+                                                   mix, *rest) for _ in range(d_layers))
+        self.src_norm,self.norm = (nn.LayerNorm(d_model) for _ in range(2))
         self.out = nn.Linear(d_model, c_out)
+
+    def encode(self,
+        x:Tensor, # Known values, (b, seq_len, c_in)
+        x_time:Tensor, # Their time features, (b, seq_len, n_time)
+    )->Tensor: # (b, m, d_model), where m is seq_len, halved by each distilling
+        "Read the window"
+        x = self.src_embed(x, x_time)
+        for i,block in enumerate(self.encoder):
+            x,_ = block(x)
+            if i<len(self.distil): x = self.distil[i](x)
+        return self.src_norm(x)
+
+    def forward(self,
+        x:Tensor, # Known values, (b, seq_len, c_in)
+        x_time:Tensor, # Their time features, (b, seq_len, n_time)
+        # The last label_len known values, then zeros, (b, label_len+horizon, c_in); None to make it
+        # of `x`
+        y_in:Tensor,
+        y_time:Tensor, # Time features of the same rows, (b, label_len+horizon, n_time)
+    )->Tensor: # Forecast, (b, horizon, c_out)
+        "Forecast all values at once"
+        if y_in is None and x.ndim==3 and x.shape[1]>=self.label_len:
+            y_in = decoder_input(x, self.label_len, self.horizon)
+        self.check(x, x_time, y_in, y_time)
+        context = self.encode(x, x_time)
+        y = self.tgt_embed(y_in, y_time)
+        for block in self.decoder: y = block(y, context)
+        return self.out(self.norm(y))[:,self.label_len:]
+
+    def check(self, x, x_time, y_in, y_time):
+        "Refuse input that does not fit, with gaps, or a decoder input that gives the answer away"
+        rows = self.label_len+self.horizon
+        given = dict(x=x, x_time=x_time, y_in=y_in, y_time=y_time)
+        sizes = ((self.seq_len,self.c_in), (self.seq_len,self.n_time),
+                 (rows,self.c_in), (rows,self.n_time))
+        for (name,o),size in zip(given.items(), sizes):
+            _check_given(name, o, (x.shape[0],*size), self.src_embed.value.weight.dtype)
+        if not values_known(*given.values()): return
+        for name,o in given.items(): _check_gaps(name, o)
+        if (y_in[:,self.label_len:]!=0).any():
+            raise ValueError(f'the last {self.horizon} rows of y_in are not zero: they are what '
+                             'the model is to forecast; see `decoder_input`')
 
 # %% ../../nbs/30_models/09_informer.ipynb #f7257920
 def with_matrices(
@@ -268,68 +305,20 @@ def check_recurrence(heads, matrices, distils):
         raise ValueError('recurrence needs distances in time, and distilling changes them: give '
                          'distil=False, as Huang et al. (2023) do')
 
-# %% ../../nbs/30_models/09_informer.ipynb #5fd17d62
-@patch
-def encode(self:Informer,
-    x:Tensor, # Known values, (b, seq_len, c_in)
-    x_time:Tensor, # Their time features, (b, seq_len, n_time)
-)->Tensor: # (b, m, d_model), where m is seq_len, halved by each distilling
-    "Read the window"
-    x = self.src_embed(x, x_time)
-    for i,block in enumerate(self.encoder):
-        x,_ = block(x)
-        if i<len(self.distil): x = self.distil[i](x)
-    return self.src_norm(x)
-
-# %% ../../nbs/30_models/09_informer.ipynb #1973a6ca
-@patch
-def forward(self:Informer,
-    x:Tensor, # Known values, (b, seq_len, c_in)
-    x_time:Tensor, # Their time features, (b, seq_len, n_time)
-    # The last label_len known values, then zeros, (b, label_len+horizon, c_in); None to make it of
-    # `x`
-    y_in:Tensor,
-    y_time:Tensor, # Time features of the same rows, (b, label_len+horizon, n_time)
-)->Tensor: # Forecast, (b, horizon, c_out)
-    "Forecast all values at once"
-    if y_in is None and x.ndim==3 and x.shape[1]>=self.label_len:
-        y_in = decoder_input(x, self.label_len, self.horizon)
-    self.check(x, x_time, y_in, y_time)
-    context = self.encode(x, x_time)
-    y = self.tgt_embed(y_in, y_time)
-    for block in self.decoder: y = block(y, context)
-    return self.out(self.norm(y))[:,self.label_len:]
-
 # %% ../../nbs/30_models/09_informer.ipynb #75d393f1
-def check_series_type(name, x, dtype):
-    "Refuse numbers of another type than the weights"
+def _check_given(name, x, size, dtype):
+    "Refuse a window of another shape than the model reads, or numbers of another type"
+    if x is None or tuple(x.shape)!=size:
+        raise ValueError(f'{name} has shape {None if x is None else tuple(x.shape)}: expected '
+                         f'{size}, (batch, rows, columns)')
     known = x.dtype==dtype or (x.is_floating_point() and autocast_dtype(x.device) is not None)
     if not known:
         raise ValueError(f'{name} has dtype {x.dtype}: expected {dtype}, that of the model')
 
-def check_gaps(name, x):
+def _check_gaps(name, x):
     "Refuse a series that is not finite"
     if x.isfinite().all(): return
     b,i,c = (~x.isfinite()).nonzero()[0].tolist()
     raise ValueError(f'{name} has {x[b,i,c].item()} in column {c} of row {i} of window {b}, all '
                      'counted from 0: expected finite numbers; one gap would spread over the '
                      'whole forecast')
-
-# %% ../../nbs/30_models/09_informer.ipynb #6b623b9f
-@patch
-def check(self:Informer, x, x_time, y_in, y_time):
-    "Refuse input that does not fit, with gaps, or with a decoder input that gives the answer away"
-    rows = self.label_len+self.horizon
-    given = dict(x=x, x_time=x_time, y_in=y_in, y_time=y_time)
-    sizes = ((self.seq_len,self.c_in), (self.seq_len,self.n_time),
-             (rows,self.c_in), (rows,self.n_time))
-    for (name,o),size in zip(given.items(), sizes):
-        if o is None or tuple(o.shape)!=(x.shape[0],*size):
-            raise ValueError(f'{name} has shape {None if o is None else tuple(o.shape)}: expected '
-                             f'{(x.shape[0],*size)}, (batch, rows, columns)')
-        check_series_type(name, o, self.src_embed.value.weight.dtype)
-    if not values_known(*given.values()): return
-    for name,o in given.items(): check_gaps(name, o)
-    if (y_in[:,self.label_len:]!=0).any():
-        raise ValueError(f'the last {self.horizon} rows of y_in are not zero: they are what the '
-                         'model is to forecast; see `decoder_input`')

@@ -10,7 +10,6 @@ import math
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask_type,check_tensor,state_type
@@ -18,7 +17,8 @@ from ..pretrained import Pretrained
 from reformer_rnn.attention.layer import (
     AttentionLayer,attention_layers,build_attention,check_state_type,convert_attention,
     register_layers)
-from .search import Generating
+from .search import Searching
+from .carry import check_same_rows
 from .names import named_attention
 from .tape import same_form
 from ..blocks.positions import TokenEmbedding
@@ -90,7 +90,7 @@ def check_given(layer, d_model):
     return layer
 
 # %% ../../nbs/30_models/05_lm.ipynb #78e03a9e
-class LM(Generating, Pretrained):
+class LM(Searching, Pretrained):
     "Language model: embedding, blocks, output"
     embedding_parts = 'embed', # these and `head_parts` make the groups of `parameter_groups`
     head_parts = 'out',
@@ -143,86 +143,69 @@ class LM(Generating, Pretrained):
         self.out = nn.Linear(d_model, vocab_sz, bias=out_bias)
         if tie_weights: self.out.weight = self.embed.tokens.weight
 
-# %% ../../nbs/30_models/05_lm.ipynb #dc8e2f6f
-@patch
-def read(self:LM,
-    ids:Tensor, # Tokens, (b, n) integers
-    state:LMState=None, # What an earlier call returned; None at the start
-    mask:Tensor=None, # (b, n), False at padding
-    keep_state:bool=True, # Return the new state?
-# `(x, state)`: x is (b, n, d_model), the input of the output layer; the state is None unless kept
-):
-    "Read tokens, continuing from `state`"
-    check_tensor('ids', ids, 'integers (batch, positions)')
-    check_mask_type(mask)
-    check_state_type(state, LMState)
-    position,states = state or (None,None)
-    if position is not None and len(position)!=len(ids):
-        raise ValueError(f'the state belongs to {len(position)} sequences, ids to {len(ids)}: '
-                         'reset the model, or select rows of the state')
-    x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
-    x = self.norm(x)
-    if not keep_state: return x,None
-    if position is None: position = ids.new_zeros(ids.shape[0])
-    seen = ids.shape[1] if mask is None else mask.sum(1).to(ids.dtype)
-    return x,LMState(position+seen, states)
+    def read(self,
+        ids:Tensor, # Tokens, (b, n) integers
+        state:LMState=None, # What an earlier call returned; None at the start
+        mask:Tensor=None, # (b, n), False at padding
+        keep_state:bool=True, # Return the new state?
+    # `(x, state)`: x is (b, n, d_model), the input of the output layer; no state unless it is kept
+    ):
+        "Read tokens, continuing from `state`"
+        check_tensor('ids', ids, 'integers (batch, positions)')
+        check_mask_type(mask); check_state_type(state, LMState)
+        position,states = state or (None,None)
+        if position is not None: check_same_rows(len(position), len(ids))
+        x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
+        if not keep_state: return self.norm(x),None
+        if position is None: position = ids.new_zeros(ids.shape[0])
+        seen = ids.shape[1] if mask is None else mask.sum(1).to(ids.dtype)
+        return self.norm(x),LMState(position+seen, states)
 
-# %% ../../nbs/30_models/05_lm.ipynb #8aeabe94
-@patch
-def step(self:LM,
-    ids:Tensor, # Tokens, (b, n) integers
-    state:LMState=None, # What an earlier call returned; None at the start
-    mask:Tensor=None, # (b, n), False at padding
-): # `(logits, state)`: logits are (b, n, vocab_sz)
-    """Read tokens and predict the next ones, continuing from `state`; how a text is cut does not
-    matter, except beyond the memory of relative attention"""
-    x,state = self.read(ids, state, mask)
-    return self.out(x),state
+    def step(self,
+        ids:Tensor, # Tokens, (b, n) integers
+        state:LMState=None, # What an earlier call returned; None at the start
+        mask:Tensor=None, # (b, n), False at padding
+    ): # `(logits, state)`: logits are (b, n, vocab_sz)
+        "Read tokens and predict the next ones, continuing from `state`"
+        x,state = self.read(ids, state, mask)
+        return self.out(x),state
 
-# %% ../../nbs/30_models/05_lm.ipynb #607f7e5b
-@patch
-def forward(self:LM,
-    ids:Tensor, # Tokens, (b, n) integers
-    mask:Tensor=None, # (b, n), False at padding
-)->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
-    "Predict the next token at every position; with `carry_state`, continue from the last call"
-    x,state = self.read(ids, self.carried(), mask, keep_state=self.carry_state)
-    self.carry(state)
-    return self.out(x)
+    def forward(self,
+        ids:Tensor, # Tokens, (b, n) integers
+        mask:Tensor=None, # (b, n), False at padding
+    )->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
+        "Predict the next token at every position; with `carry_state`, continue from the last call"
+        x,state = self.read(ids, self.carried(), mask, keep_state=self.carry_state)
+        self.carry(state)
+        return self.out(x)
 
-# %% ../../nbs/30_models/05_lm.ipynb #4d8f36de
-@patch
-def next_logits(self:LM,
-    ids:Tensor, # Tokens, (b, n) integers
-    state:LMState=None, # What an earlier call returned; None at the start
-    mask:Tensor=None, # (b, n), False at padding, which is in front
-): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
-    "Read tokens and predict the one that follows"
-    x,state = self.read(ids, state, mask)
-    return self.out(x[:,-1]),state
+    def next_logits(self,
+        ids:Tensor, # Tokens, (b, n) integers
+        state:LMState=None, # What an earlier call returned; None at the start
+        mask:Tensor=None, # (b, n), False at padding, which is in front
+    ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
+        "Read tokens and predict the one that follows"
+        x,state = self.read(ids, state, mask)
+        return self.out(x[:,-1]),state
 
-@patch(as_prop=True)
-def max_positions(self:LM)->int: # None for any number
-    "Number of tokens that have a position"
-    codes = self.embed.positions
-    return None if codes is None else codes.max_len
+    @property
+    def max_positions(self)->int: # None for any number
+        "Number of tokens that have a position"
+        return self.embed.max_positions
 
-# %% ../../nbs/30_models/05_lm.ipynb #308cfcf2
-@patch
-def even_steps(self:LM,
-    before:LMState, # A state
-    after:LMState, # The state that reading one token has made of it
-)->float: # `math.inf` for any number, 0 if that is unknown
-    "Number of further tokens that are read by the same operations, one by one"
-    if before is None: return 0
-    layers = zip(self.blocks, before.layers, after.layers, strict=True)
-    return min(math.inf if same_form(old, new) else block.attention.even_steps(new)
-               for block,old,new in layers)
+    def even_steps(self,
+        before:LMState, # A state
+        after:LMState, # The state that reading one token has made of it
+    )->float: # `math.inf` for any number, 0 if that is unknown
+        "Number of further tokens that are read by the same operations, one by one"
+        if before is None: return 0
+        return min(math.inf if same_form(old, new) else block.attention.even_steps(new)
+                   for block,old,new in zip(self.blocks, before.layers, after.layers, strict=True))
 
-@patch(as_prop=True)
-def one_length(self:LM)->bool:
-    "Must all texts of a call have one length? Yes if a layer counts padding in its blocks"
-    return any(o.counts_padding for o in self.modules() if isinstance(o, AttentionLayer))
+    @property
+    def one_length(self)->bool:
+        "Must all texts of a call have one length? Yes if a layer counts padding in its blocks"
+        return any(o.counts_padding for o in self.modules() if isinstance(o, AttentionLayer))
 
 # %% ../../nbs/30_models/05_lm.ipynb #da95611a
 def _converted(model, name, only, **options):

@@ -8,7 +8,6 @@ __all__ = ['xl_enwik8_memory', 'check_xl', 'TransformerXL', 'init_xl', 'xl_enwik
 # %% ../../nbs/30_models/08_transformer_xl.ipynb #9c7bccf5
 from contextlib import ExitStack,contextmanager
 
-from fastcore.basics import patch
 from torch import nn
 
 from ..core import check_choice
@@ -68,6 +67,21 @@ class TransformerXL(LM):
         for block in self.blocks: block.attention.u,block.attention.w = first.u,first.w
         self.apply(init_xl)
 
+    @contextmanager
+    def memory(self,
+        mem_len:int, # Past positions that every layer remembers
+        **options, # `clamp_len`, `same_length`; others stay as they are
+    ):
+        "Use a memory of another length inside a `with` block; it is empty at the beginning"
+        names = dict.fromkeys(o.name for o in self.modules() if isinstance(o, RelativeAttention))
+        outer = self.state
+        with ExitStack() as stack:
+            for name in names:
+                stack.enter_context(attention_as(self, name, only=name, mem_len=mem_len, **options))
+            self.reset()
+            try: yield self
+            finally: self.state = outer
+
 # %% ../../nbs/30_models/08_transformer_xl.ipynb #fee5936b
 def init_xl(
     module:nn.Module, # Any module, as `nn.Module.apply` passes them
@@ -79,23 +93,6 @@ def init_xl(
         nn.init.zeros_(module.bias)
     if isinstance(module, RelativeAttention):
         for o in (module.u,module.w): nn.init.normal_(o, std=.02)
-
-# %% ../../nbs/30_models/08_transformer_xl.ipynb #16f6538b
-@patch
-@contextmanager
-def memory(self:TransformerXL,
-    mem_len:int, # Past positions that every layer remembers
-    **options, # `clamp_len`, `same_length`; others stay as they are
-):
-    "Use a memory of another length inside a `with` block; it is empty at the beginning"
-    names = dict.fromkeys(o.name for o in self.modules() if isinstance(o, RelativeAttention))
-    outer = self.state
-    with ExitStack() as stack:
-        for name in names:
-            stack.enter_context(attention_as(self, name, only=name, mem_len=mem_len, **options))
-        self.reset()
-        try: yield self
-        finally: self.state = outer
 
 # %% ../../nbs/30_models/08_transformer_xl.ipynb #e0281c60
 def xl_enwik8(
