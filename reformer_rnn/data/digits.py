@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['SIDE', 'LEVELS', 'Digits', 'START', 'read_digits', 'tile_images', 'show_digits', 'split_digits', 'pixel_xy',
-           'PixelRows', 'PixelBatch', 'PixelDL', 'digits_dls', 'pack_images', 'unpack_images', 'pixel_contexts',
-           'table_bits', 'digit_floors']
+           'PixelRows', 'PixelBatch', 'PixelDL', 'digits_dls', 'pack_images', 'unpack_images', 'table_bits',
+           'digit_floors']
 
 # %% ../../nbs/40_data/04_digits.ipynb #cb53093b
 import math

@@ -4,9 +4,8 @@
 
 # %% auto #0
 __all__ = ['check_sampling', 'token_probabilities', 'penalise_repetition', 'sample_token', 'check_logits', 'check_generator',
-           'Generating', 'pad_left', 'join_prompts', 'check_prompts', 'check_key_mask', 'check_room', 'check_stop',
-           'Decoder', 'rows_by_length', 'read_pieces', 'CompiledCall', 'write_tokens', 'seen_tokens', 'Speed',
-           'generation_speed']
+           'Generating', 'pad_left', 'check_prompts', 'check_room', 'check_stop', 'Decoder', 'rows_by_length',
+           'read_pieces', 'CompiledCall', 'Speed', 'generation_speed']
 
 # %% ../../nbs/30_models/03_generate.ipynb #bf254415
 import math,time,warnings
@@ -202,6 +201,7 @@ def pad_left(
     ids,mask = (o.gather(1, order)[:,ids.shape[1]-longest:] for o in (ids,mask))
     return ids,None if mask.all() else mask
 
+# %% ../../nbs/30_models/03_generate.ipynb #96091bbf
 def join_prompts(
     prompts, # Sequences of tokens: lists of integers, or tensors (n,)
     device=None, # Device of the batch

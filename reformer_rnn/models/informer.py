@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['SeriesEmbedding', 'Distil', 'decoder_input', 'mixed_attention', 'check_mixed', 'ForecastBlock', 'RSACrossAttention',
-           'InformerLayers', 'Informer', 'with_matrices', 'check_recurrence']
+           'Informer']
 
 # %% ../../nbs/30_models/09_informer.ipynb #402d343f
 from itertools import count
