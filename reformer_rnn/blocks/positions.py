@@ -189,7 +189,7 @@ class TokenEmbedding(Movable):
         max_len:int, # Longest sequence
         # Position code, as for `get_positions`: 'learned', 'axial', 'sinusoidal', a pair (name,
         # options), or None
-        positions='learned',
+        positions:str|tuple|None='learned',
         dropout:float=0., # Dropout probability for the sum
         scale:float=1., # Factor of the token vectors; the first transformers used sqrt(d_model)
     ):

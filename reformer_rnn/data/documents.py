@@ -12,6 +12,7 @@ import csv,io,json,os,platform,re,sysconfig,zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -102,7 +103,7 @@ class Documents(Sequence):
             raise ValueError(f'two documents are called {name!r}: every one needs its own name')
 
     def __len__(self): return len(self.docs)
-    def __getitem__(self, i):
+    def __getitem__(self, i)->Any: # A document, or `Documents` for a slice
         if isinstance(i, str):
             if i not in self.index:
                 some = ', '.join(list(self.index)[:8])
@@ -270,7 +271,7 @@ def _split_pattern(root, split):
 
 # %% ../../nbs/40_data/07_documents.ipynb #6cdf1e75
 def read_pg19(
-    folder='pg19', # Folder of `train`, `validation`, `test` and `metadata.csv`
+    folder:str|Path='pg19', # Folder of `train`, `validation`, `test` and `metadata.csv`
     split:str=None, # Only 'train', 'valid' or 'test'; None for all
     # Require a row of `metadata.csv` for every book? False also reads books without one
     metadata:bool=True,
@@ -391,7 +392,7 @@ def read_packages(
     # Folder whose subfolders are packages, or repositories; None for the standard library of this
     # Python
     root=None,
-    suffix='.py', # How the names of source files end, or a tuple of endings
+    suffix:str|tuple='.py', # How the names of source files end, or a tuple of endings
     # Names of folders to leave out, at any depth; hidden ones and `__pycache__` always are
     exclude=('test','tests','idle_test','site-packages','dist-packages'),
     modules:bool=False, # Make documents of single files in `root` as well?
@@ -422,7 +423,7 @@ def read_packages(
 # %% ../../nbs/40_data/07_documents.ipynb #3b95031a
 def read_modules(
     root=None, # Folder of source files at any depth; None for the standard library of this Python
-    suffix='.py', # How the names of source files end, or a tuple of endings
+    suffix:str|tuple='.py', # How the names of source files end, or a tuple of endings
     exclude=('site-packages','dist-packages'), # Folders to leave out, at any depth
     least:int=8_000, # Size of the shortest file to read, in bytes
     most:int=120_000, # Size of the longest file to read, in bytes

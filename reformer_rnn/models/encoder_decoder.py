@@ -111,12 +111,12 @@ class Translating:
         n:int, # Largest number of tokens to write
         start:int, # Token that begins every target
         end:int=None, # Token that ends a target; None to write n tokens
-        mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
+        mask:Tensor|None=None, # (b, m), False at padding; default all tokens but `pad`
         # 0 takes the most probable token, 1 draws from the distribution, more flattens it
         temperature:float=0.,
-        top_k:int=None, # Draw from this many of the most probable tokens only
+        top_k:int|None=None, # Draw from this many of the most probable tokens only
         # Source of the random numbers, or a list with one for each row; None for PyTorch's own
-        generator:torch.Generator=None,
+        generator:torch.Generator|None=None,
     )->Tensor: # Target tokens after the start token, (b, n) or shorter if all have ended
         "Write targets through the recurrent form, in evaluation mode"
         self.check_writing(n, start, end, temperature=temperature, top_k=top_k)
@@ -143,7 +143,7 @@ class Translating:
         n_beams:int=4, # K: beginnings to keep for every source
         # α in the score: 0 for the log-probability, 1 for its mean over the tokens
         length_power:float=1.,
-        mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
+        mask:Tensor|None=None, # (b, m), False at padding; default all tokens but `pad`
     # `(targets, scores)`: (b, K, n) or shorter, and (b, K), the best first; scores of -inf if there
     # are fewer than K targets
     ):
@@ -182,20 +182,21 @@ class EncoderDecoder(Translating, Pretrained):
     def __init__(self,
         src_vocab_sz:int, # Number of different source tokens
         # Number of different target tokens; None if both share one vocabulary and one embedding
-        tgt_vocab_sz:int=None,
+        tgt_vocab_sz:int|None=None,
         d_model:int=256, # Width
-        n_layers=2, # Blocks of encoder and decoder, or a pair
+        n_layers:int|tuple=2, # Blocks of encoder and decoder, or a pair
         n_heads:int=4, # Heads of every attention layer
         # A key of `attention_layers`, or (name, options), for the encoder and wherever no other
         # attention is given
-        attention='softmax',
+        attention:str|tuple='softmax',
         decoder_attention=None, # Attention of the decoder to the target; None for `attention`
         cross_attention=None, # Attention of the decoder to the source; None for `attention`
-        d_ff:int=None, # Hidden width of the feed-forward steps; default 4 d_model
+        d_ff:int|None=None, # Hidden width of the feed-forward steps; default 4 d_model
         max_len:int=1024, # Longest source and target
-        positions='learned', # Position codes: a name, a pair (name, options), or None
+        # Position codes: a name, a pair (name, options), or None
+        positions:str|tuple|None='learned',
         # Source token that is padding, which is never attended to; None if there is none
-        pad:int=None,
+        pad:int|None=None,
         tie_weights:bool=False, # Use the target embedding as the output layer?
         dropout:float=0., # Dropout probability, after the embeddings and in every block
         # Use reversible stacks, whose memory in training does not grow with their depth?
@@ -231,7 +232,7 @@ class EncoderDecoder(Translating, Pretrained):
 
     def read_source(self,
         src:Tensor, # Source tokens, (b, m) integers
-        mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
+        mask:Tensor|None=None, # (b, m), False at padding; default all tokens but `pad`
     ): # `(context, mask)`: output of the encoder, (b, m, d_model), and its key mask or None
         "Run the encoder"
         check_tensor('src', src, 'integers (batch, positions)'); check_mask_type(mask)
@@ -242,7 +243,7 @@ class EncoderDecoder(Translating, Pretrained):
     def forward(self,
         src:Tensor, # Source tokens, (b, m) integers
         tgt:Tensor, # Target tokens after a start token, (b, n) integers
-        mask:Tensor=None, # (b, m), False at padding of the source; default all tokens but `pad`
+        mask:Tensor|None=None, # (b, m), False at padding of the source; default all but `pad`
     )->Tensor: # Logits of the next target token at every position, (b, n, tgt_vocab_sz)
         "Predict the next token at every position of a known target"
         check_tensor('tgt', tgt, 'integers (batch, positions)')
@@ -252,7 +253,7 @@ class EncoderDecoder(Translating, Pretrained):
 
     def encode(self,
         src:Tensor, # Source tokens, (b, m) integers
-        mask:Tensor=None, # (b, m), False at padding; default all tokens but `pad`
+        mask:Tensor|None=None, # (b, m), False at padding; default all tokens but `pad`
     )->DecoderState: # Where decoding starts; without gradients if the model is reversible
         "Read the source and prepare cross-attention to it"
         context,mask = self.read_source(src, mask)

@@ -12,7 +12,7 @@ import math,time,warnings
 from contextlib import contextmanager
 from functools import partial
 from numbers import Real
-from typing import NamedTuple
+from typing import Any,NamedTuple
 
 import torch
 from torch import Tensor,nn
@@ -136,17 +136,17 @@ class Generating(Carrying):
         ids, # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths
         n:int, # Number of tokens to add, at most
         temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
-        top_k:int=None, # Draw from this many of the most probable tokens only
+        top_k:int|None=None, # Draw from this many of the most probable tokens only
         # Source of the random numbers, or a list with one for each row; None for PyTorch's own
-        generator:torch.Generator=None,
+        generator:torch.Generator|None=None,
         # (b, n), False at padding, wherever it is: every row is continued as it would be alone
-        mask:Tensor=None,
+        mask:Tensor|None=None,
         *,
-        top_p:float=None, # Draw from the fewest tokens whose probabilities sum up to this
+        top_p:float|None=None, # Draw from the fewest tokens whose probabilities sum up to this
         repetition_penalty:float=1., # Above 1, tokens of the text so far become less probable
         stop=None, # A token that ends a text, or several
         prefill:int=2048, # Tokens of the prompt to read at once
-        below:int=None, # Draw only tokens with numbers below this; None for all that the model has
+        below:int|None=None, # Draw only tokens with numbers below this; None for all tokens
         compile:bool=False, # Run steps of one token through `torch.compile`?
     ): # An iterator over new tokens, (b,) each
         "Continue texts token by token, through the recurrent form, in evaluation mode"
@@ -169,13 +169,13 @@ class Generating(Carrying):
         ids,
         n:int, # Number of tokens to add, at most
         temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
-        top_k:int=None, # Draw from this many of the most probable tokens only
+        top_k:int|None=None, # Draw from this many of the most probable tokens only
         # Source of the random numbers, or a list with one for each row
-        generator:torch.Generator=None,
-        mask:Tensor=None, # (b, n), False at padding, wherever it is
+        generator:torch.Generator|None=None,
+        mask:Tensor|None=None, # (b, n), False at padding, wherever it is
         # `top_p`, `repetition_penalty`, `stop`, `prefill`, `below` and `compile` of `stream`
         **options,
-    )->Tensor: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
+    )->Any: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
         "Continue texts, in evaluation mode; `ValueError` for arguments that do not fit"
         if isinstance(ids, str):
             for name,o in dict(mask=mask, below=options.pop('below', None)).items():
@@ -310,7 +310,7 @@ class Decoder:
 
     def read(self,
         ids, # Prompts: tokens (b, n), or a list of them
-        mask:Tensor=None, # (b, n), False at padding, wherever it is
+        mask:Tensor|None=None, # (b, n), False at padding, wherever it is
         prefill:int=2048, # Tokens to read at once
     )->Tensor: # Logits of the next token, (b, vocab_sz)
         "Forget what was read before, and read prompts"

@@ -299,9 +299,9 @@ class ReadingWindows(Searching):
     branches = False # inside a window, a cache is extended in place
     def read(self,
         ids:Tensor, # Tokens of any number of windows, (b, n); the last may be shorter
-        state:GPT2State=None, # What an earlier call returned, after a window
-        reset:Tensor=None, # (b,) boolean: which rows begin a new text here
-        mask:Tensor=None, # (b, n) boolean, False at padding
+        state:GPT2State|None=None, # What an earlier call returned, after a window
+        reset:Tensor|None=None, # (b,) boolean: which rows begin a new text here
+        mask:Tensor|None=None, # (b, n) boolean, False at padding
     ): # `(logits, state)`: logits are (b, n, vocab_sz)
         "Read window by window, continuing from `state`"
         check_tensor('ids', ids, 'integers (batch, positions)')
@@ -324,9 +324,9 @@ class ReadingWindows(Searching):
 
     def step(self,
         ids:Tensor, # One window of tokens, (b, n) with n up to `window`
-        state:GPT2State=None, # What the previous window returned; None at the start
-        reset:Tensor=None, # (b,) boolean: which rows begin a new text
-        mask:Tensor=None, # (b, n) boolean, False at padding
+        state:GPT2State|None=None, # What the previous window returned; None at the start
+        reset:Tensor|None=None, # (b,) boolean: which rows begin a new text
+        mask:Tensor|None=None, # (b, n) boolean, False at padding
     ): # `(logits, state)`: logits are (b, n, vocab_sz)
         "Read a window and predict the next tokens, continuing from `state`"
         _check_call(self, ids, state, reset, mask)
@@ -337,8 +337,8 @@ class ReadingWindows(Searching):
 
     def forward(self,
         ids:Tensor, # Tokens, (b, n)
-        reset:Tensor=None, # (b,) boolean: which rows begin a new text
-        mask:Tensor=None, # (b, n) boolean, False at padding
+        reset:Tensor|None=None, # (b,) boolean: which rows begin a new text
+        mask:Tensor|None=None, # (b, n) boolean, False at padding
     )->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
         "Predict the next token at every position; with `carry_state`, continue from the last call"
         learns = self.training and self.rec.carries and torch.is_grad_enabled()
@@ -352,8 +352,8 @@ class ReadingWindows(Searching):
 
     def next_logits(self,
         ids:Tensor, # Tokens, (b, n), of any number of windows
-        state:Reading=None, # What an earlier call returned; it cannot be used twice
-        mask:Tensor=None, # Only None, since padding would be counted
+        state:Reading|None=None, # What an earlier call returned; it cannot be used twice
+        mask:Tensor|None=None, # Only None, since padding would be counted
     ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
         "Read tokens and predict the one that follows, from anywhere in a window"
         if mask is not None:
@@ -376,7 +376,7 @@ class RecurrentGPT2(ReadingWindows, Pretrained):
     def __init__(self,
         base, # `GPT2LMHeadModel`; it is used, not copied
         kind:str='kv', # A key of `retrofits`: 'kv', 'rmt', 'glr', or the controls 'lora' and 'none'
-        window:int=None, # W: tokens to read at once; None for as many as there are positions
+        window:int|None=None, # W: tokens to read at once; None for as many as there are positions
         # In training, keep only the state of each window, and compute the window twice?
         checkpoint:bool=False,
         **options, # Options of the memory: `m`, `r`, `layers`, ...

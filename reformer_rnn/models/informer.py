@@ -197,7 +197,7 @@ class Informer(Pretrained):
         d_layers:int=1, # Blocks of the decoder
         d_ff:int=2048, # Hidden width of the feed-forward steps
         # A key of `attention_layers`, or (name, options), for encoder and decoder
-        attention='probsparse',
+        attention:str|tuple='probsparse',
         decoder_attention=None, # Other self-attention of the decoder; None for `attention`
         distil:bool=True, # Halve the sequence between the blocks of the encoder?
         mix:bool=True, # Mix heads with times in the decoder's self-attention, as the authors do?

@@ -8,7 +8,7 @@ __all__ = ['LMState', 'model_parts', 'check_given', 'LM', 'attention_as', 'conve
 # %% ../../nbs/30_models/05_lm.ipynb #d906914c
 import math
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple,TypeVar
 
 from torch import Tensor,nn
 
@@ -105,12 +105,13 @@ class LM(Searching, Pretrained):
         attention:str='softmax',
         # Other attention for some blocks, {number: name, (name, options) or a layer of its own},
         # where numbers count from 0
-        at:dict=None,
-        d_ff:int=None, # Hidden width of the feed-forward halves; default 4 d_model
+        at:dict|None=None,
+        d_ff:int|None=None, # Hidden width of the feed-forward halves; default 4 d_model
         # Longest sequence; learned and axial positions end there, and hashed attention sizes its
         # buckets by it
         max_len:int=1024,
-        positions='learned', # 'learned', 'axial', 'sinusoidal', a pair (name, options), or None
+        # 'learned', 'axial', 'sinusoidal', a pair (name, options), or None
+        positions:str|tuple|None='learned',
         tie_weights:bool=False, # Use the embedding as the output layer?
         dropout:float=0., # Dropout probability, after the embedding and in every block
         # Use a reversible stack, whose memory in training does not grow with its depth?
@@ -146,8 +147,8 @@ class LM(Searching, Pretrained):
 
     def read(self,
         ids:Tensor, # Tokens, (b, n) integers
-        state:LMState=None, # What an earlier call returned; None at the start
-        mask:Tensor=None, # (b, n), False at padding
+        state:LMState|None=None, # What an earlier call returned; None at the start
+        mask:Tensor|None=None, # (b, n), False at padding
         keep_state:bool=True, # Return the new state?
     # `(x, state)`: x is (b, n, d_model), the input of the output layer; no state unless it is kept
     ):
@@ -164,16 +165,16 @@ class LM(Searching, Pretrained):
 
     def step(self,
         ids:Tensor, # Tokens, (b, n) integers
-        state:LMState=None, # What an earlier call returned; None at the start
-        mask:Tensor=None, # (b, n), False at padding
-    ): # `(logits, state)`: logits are (b, n, vocab_sz)
+        state:LMState|None=None, # What an earlier call returned; None at the start
+        mask:Tensor|None=None, # (b, n), False at padding
+    )->tuple[Tensor,LMState]: # `(logits, state)`: logits are (b, n, vocab_sz)
         "Read tokens and predict the next ones, continuing from `state`"
         x,state = self.read(ids, state, mask)
         return self.out(x),state
 
     def forward(self,
         ids:Tensor, # Tokens, (b, n) integers
-        mask:Tensor=None, # (b, n), False at padding
+        mask:Tensor|None=None, # (b, n), False at padding
     )->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
         "Predict the next token at every position; with `carry_state`, continue from the last call"
         x,state = self.read(ids, self.carried(), mask, keep_state=self.carry_state)
@@ -182,9 +183,9 @@ class LM(Searching, Pretrained):
 
     def next_logits(self,
         ids:Tensor, # Tokens, (b, n) integers
-        state:LMState=None, # What an earlier call returned; None at the start
-        mask:Tensor=None, # (b, n), False at padding, which is in front
-    ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
+        state:LMState|None=None, # What an earlier call returned; None at the start
+        mask:Tensor|None=None, # (b, n), False at padding, which is in front
+    )->tuple[Tensor,LMState]: # `(logits, state)`: logits after the last token, (b, vocab_sz)
         "Read tokens and predict the one that follows"
         x,state = self.read(ids, state, mask)
         return self.out(x[:,-1]),state
@@ -241,12 +242,14 @@ def attention_as(
         for parent,key,old,new in places: setattr(parent, key, old.train(new.training))
 
 # %% ../../nbs/30_models/05_lm.ipynb #bc27443d
+_Model = TypeVar('_Model', bound=nn.Module)
+
 def convert_model(
-    model:nn.Module, # Any model that contains attention layers; it is changed
+    model:_Model, # Any model that contains attention layers; it is changed
     name:str, # A key of `attention_layers`, of the same family as the layers of the model
     only:str=None, # Exchange only layers of this name; all of them if None
     **options, # Options of that attention
-)->nn.Module: # `model`
+)->_Model: # `model`
     """Exchange the attention layers of `model` for good, keeping their parameters; `ValueError`,
     and no change, if one does not fit. New parameters need a new optimiser"""
     for parent,key,_,new in _converted(model, name, only, grow=True, **options):

@@ -27,7 +27,7 @@ class ReformerLM(LM):
         bucket_size:int=64, # Keys of its bucket that a position sees in every round
         d_head:int=None, # Width of a head; default d_model/n_heads
         max_len:int=1024, # Longest sequence; sets the grid of positions and the number of buckets
-        positions='axial', # As for `LM`
+        positions:str|tuple|None='axial', # As for `LM`
         reversible:bool=True, # As for `LM`
         ff_chunks:int=4, # As for `LM`; 4 makes a piece of the hidden layer as large as a stream
         **kwargs, # `d_ff`, `dropout`, `tie_weights` of `LM`

@@ -106,7 +106,7 @@ class Searching(Generating):
         # α in the score: 0 for the log-probability, 1 for its mean over the tokens
         length_power:float=1.,
         stop=None, # A token that ends a text, or several
-        mask:Tensor=None, # (b, n), False at padding, wherever it is
+        mask:Tensor|None=None, # (b, n), False at padding, wherever it is
         prefill:int=2048, # Tokens of the prompt to read at once
     # `(texts, scores)`: (b, K, n) or shorter, and (b, K), the best first; scores of -inf if there
     # are fewer than K texts
