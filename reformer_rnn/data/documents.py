@@ -198,12 +198,10 @@ def _check_options(invalid, empty, lazy=False):
 
 # %% ../../nbs/40_data/07_documents.ipynb #478b8bb7
 def _document(name, data, metadata, invalid, empty, path=None):
-    """A document of the bytes that were read, kept in memory unless there is a `path`; None to
-    leave it out"""
+    "A document of bytes, kept in memory unless there is a `path`; None to leave it out"
     data = _utf8(data, name, invalid)
     if data is None or not data and empty=='skip': return None
-    in_file = path is not None and data
-    return Document(name, path if in_file else data, metadata)
+    return Document(name, path if path and data else data, metadata)
 
 def _kept(docs, where):
     "The documents that were not left out, or `ValueError` if none is left"
@@ -448,18 +446,12 @@ _WORD = re.compile(rb'\b[A-Za-z_]\w{3,}\b') # At least four letters
 _LETTERS = b'abcdefghijklmnopqrstuvwxyz'
 _SYLLABLES = [consonant+vowel for consonant in 'bdfgklmnprstvz' for vowel in 'aeiou']
 
-def _own_order(
-    doc:Document, # Whose name decides
-    n:int, # How many numbers
-    stream:int=0, # Another one gives another order
-)->list:
+def _own_order(doc, n, stream=0)->list:
     "The numbers 0 to n-1 in an order of this document alone"
     return random_order(n, zlib.crc32(doc.name.encode()), stream)
 
-def _invented_words(
-    doc:Document, # Whose name decides
-)->list: # As many as there are syllables, no two alike
-    "Words of three syllables that mean nothing"
+def _invented_words(doc)->list:
+    "As many words of three syllables that mean nothing as there are syllables, no two alike"
     syllables = [_own_order(doc, len(_SYLLABLES), stream) for stream in range(3)]
     return [''.join(_SYLLABLES[i] for i in chosen).encode() for chosen in zip(*syllables)]
 
