@@ -10,7 +10,7 @@ from conftest import ROOT
 jedi = pytest.importorskip('jedi')
 package = pytest.importorskip('reformer_rnn.all')
 
-CLASSES = 'LM', 'EncoderDecoder', 'Informer', 'Decoder', 'Documents', 'DocumentDL'
+CLASSES = 'LM', 'EncoderDecoder', 'Informer', 'Decoder', 'Documents', 'DocumentDL', 'AttentionLayer'
 
 def public_methods(cls):
     "Names of the methods and properties that the package gives a class."
