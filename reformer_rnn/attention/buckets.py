@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['BucketTable', 'build_table', 'enter_positions', 'enter_one', 'enter_sorted', 'attend_places', 'gather_rows',
-           'row_step', 'reachable']
+           'row_step', 'attend_table', 'take_table', 'reachable', 'table_places', 'forget_unreachable']
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #2400f975
 from typing import NamedTuple
@@ -12,7 +12,11 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.overrides import handle_torch_function,has_torch_function
+from torch.utils.weak import WeakIdKeyDictionary
 
+from ..core import has_values,in_transform
+from .cache import must_copy
 from .layer import sdpa
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #5a545a72
@@ -167,6 +171,70 @@ def row_step(x)->int: # None if the vectors of a head do not follow each other i
     if b!=1 and sequence!=h*head: return None
     return head//d
 
+# %% ../../nbs/10_attention/23_buckets.ipynb #073b2d55
+_tables = WeakIdKeyDictionary() # buckets of a state -> its table and what is real, until it is used
+_REPEAT = 8 # to look up one position costs about as much as this many in the parallel form
+
+# %% ../../nbs/10_attention/23_buckets.ipynb #b1439a21
+def attend_table(
+    q:Tensor, # New queries, (b, h, n, d)
+    before, # `LSHState` before the new positions
+    now, # One that includes them
+    mask:Tensor, # (b, n), False for padding; None if all that is new is real
+    n_buckets:int, # Buckets of a round
+    bucket_size:int, # w
+    scale:float, # Factor of q·k
+)->Tensor: # (b, h, n, dv); None where another form is better
+    "Attention of new positions, which look up the last places of their buckets in a table"
+    if has_torch_function((q,)): # for function modes, this is one call
+        return handle_torch_function(attend_table, (q,), q, before, now, mask, n_buckets,
+                                     bucket_size, scale)
+    b,h,n,d = q.shape
+    past = before.k.shape[2]
+    if not q.numel() or must_copy(q, now.v): return None
+    if 1<n and past<=_REPEAT*n: return None
+    table = take_table(before, now, n_buckets, bucket_size)
+    if table is None: return None
+    copied = b*h*d*table.rows.shape[2]*bucket_size # numbers of the keys of a query
+    size = max(1, 2**21//copied) # queries at a time
+    outs = []
+    for i in range(0, n, size):
+        piece = slice(i, min(i+size, n))
+        out = _attend_piece(q, now, table, piece, past, mask, scale)
+        outs.append(out)
+    _tables[now.buckets] = table,now.real
+    if len(outs)==1: return outs[0]
+    return torch.cat(outs, 2)
+
+# %% ../../nbs/10_attention/23_buckets.ipynb #d9338d33
+def _attend_piece(q, now, table, piece, past, mask, scale):
+    "Enter some of the new positions into the table, and attend to what they find there"
+    first = past+piece.start
+    last = past+piece.stop
+    own = torch.arange(first, last, device=q.device)
+    real = mask
+    if mask is not None: real = mask[:,piece]
+    places = enter_positions(table, now.buckets[...,first:last], first, real)
+    return attend_places(q[:,:,piece], now.k, now.v, places, own.unsqueeze(-1), scale, real)
+
+# %% ../../nbs/10_attention/23_buckets.ipynb #2bc2cc9d
+def take_table(
+    before, # `LSHState` before the new positions
+    now, # One that includes them
+    n_buckets:int, # Buckets of a round
+    bucket_size:int, # w
+): # The table before the new positions; None if a single look at all keys costs less
+    "Take the table that is kept for a state, or build one"
+    table,real = _tables.pop(before.buckets, (None,None)) # of two that ask, one gets it
+    b,h,R,_ = before.buckets.shape
+    shape = b,h,R,n_buckets+1,bucket_size-1
+    if table is not None and real is before.real and tuple(table.places.shape)==shape:
+        if torch.is_inference_mode_enabled() or not table.places.is_inference(): return table
+    branch = before.buckets.data_ptr()!=now.buckets.data_ptr() # it may be the only step
+    step = now.k.shape[2]==before.k.shape[2]+1
+    if branch and step: return None
+    return build_table(before.buckets, before.real, n_buckets, bucket_size)
+
 # %% ../../nbs/10_attention/23_buckets.ipynb #0b76b367
 def reachable(
     table:BucketTable, # Table of n positions
@@ -185,3 +253,33 @@ def reachable(
     places = (~held).byte().argsort(dim=-1, stable=True)
     places = places[...,:most]
     return places,held.gather(-1, places)
+
+# %% ../../nbs/10_attention/23_buckets.ipynb #ae6abc97
+def table_places(
+    n_hashes:int, # Rounds R
+    n_buckets:int, # Buckets B of a round
+    bucket_size:int, # w
+)->int: # R·B·(w-1)
+    "How many places the table of a head holds at most"
+    return n_hashes*n_buckets*(bucket_size-1)
+
+def forget_unreachable(
+    state, # Any `LSHState`
+    n_buckets:int, # Buckets B of a round
+    bucket_size:int, # w
+): # The same state if it has no more than (R+1)·B·(w-1) keys, or if buckets cannot be looked at
+    "A state without the keys that no later position can see"
+    n = state.k.shape[2]
+    R = state.buckets.shape[2]
+    most = table_places(R+1, n_buckets, bucket_size)
+    if n<=most or in_transform() or not has_values(state.k): return state
+    table = build_table(state.buckets, state.real, n_buckets, bucket_size)
+    places,used = reachable(table, n)
+    def kept(x):
+        index = places.unsqueeze(-1)
+        return x.gather(2, index.expand(-1, -1, -1, x.shape[-1]))
+    index = places.unsqueeze(2).expand(-1, -1, R, -1)
+    buckets = state.buckets.gather(3, index)
+    buckets = buckets.masked_fill(~used.unsqueeze(2), -1) # what fills up a head is in no bucket
+    real = torch.ones_like(places[:,0]).bool()
+    return state._replace(k=kept(state.k), v=kept(state.v), buckets=buckets, real=real)
