@@ -141,8 +141,8 @@ def _into_chunks(x, w):
 
 def _with_previous(x):
     "Put in front of each chunk (b, h, R, chunks, w, ...) the one before it, or zeros"
-    before = torch.cat([torch.zeros_like(x[:,:,:,:1]),x[:,:,:,:-1]], 3)
-    return torch.cat([before,x], 4)
+    before = F.pad(x, [0,0]*(x.ndim-4)+[1,0])
+    return torch.cat([before[:,:,:,:-1],x], 4)
 
 def _take_rows(x, index):
     "Rows of (*lead, m, d), where their leading indices say: (*lead, ...) -> (*lead, ..., d)"
@@ -194,7 +194,7 @@ def attend_groups(
 # `(out, alone)`: the average over all rounds, (b, h, n, dv), and the share that is left for the
 # position itself, (b, h, n, 1), which is 1 or 0
 ):
-    "Softmax attention of groups of queries to the keys of each, and the average over the union of all rounds"
+    "Softmax attention of queries to the keys of their groups, averaged over all rounds"
     with without_autocast(q):
         s = (q @ k.mT).masked_fill(~shown, HIDDEN)
         out = s.softmax(-1) @ v
@@ -222,8 +222,8 @@ def attend_rounds(
     wide = torch.promote_types(q.dtype, torch.float32)
     queries = _into_chunks(rounds.order, w)
     keys = _with_previous(queries)
-    chunks = queries.shape[3]
-    places = torch.arange(-w, chunks*w, device=q.device).unfold(0, 2*w, w)
+    begin = w*torch.arange(queries.shape[3], device=q.device)
+    places = begin.unsqueeze(-1)+torch.arange(-w, w, device=q.device)
     shown = shown_first(rounds, places, queries, keys)
     if not causal: shown = shown & (queries.unsqueeze(-1)!=keys.unsqueeze(-2)) # not itself
     rows = torch.cat([q.to(wide),scale*k.to(wide),v.to(wide)], -1)
