@@ -21,7 +21,7 @@ class Kernel:
     "One way to compute a rule of attention"
     rule:str # What it computes, such as 'linear'
     name:str # What `backend` calls it, such as 'tiles'
-    run:Callable # Its function, which returns `(out, state)`
+    run:Callable # Its function
     refusal:Callable # Of the same arguments: why it cannot compute this call; '' if it can
     about:str # What it is made for, one sentence
 
@@ -31,7 +31,7 @@ def refuse_nothing(*args, **options):
 
 # %% ../../nbs/10_attention/25_backend.ipynb #d51850b1
 # The order in which `auto` asks
-kernel_order = ('fla','tiles','plain')
+kernel_order = ('fla','flex','tiles','plain')
 
 _kernels = {} # Rule -> name -> kernel
 

@@ -4,25 +4,26 @@
 
 # %% auto #0
 __all__ = ['state_gates', 'state_updates', 'state_cells', 'FixedGate', 'LSTMGate', 'SkipUpdate', 'SingleUpdate', 'DualUpdate',
-           'StateProjection', 'StateCell', 'TwoWayAttention', 'BlockRecurrentAttention', 'BlockState', 'StateMemory',
-           'attend_memories', 'check_pair', 'FeedbackAttention']
+           'StateProjection', 'StateMemory', 'StateCell', 'TwoWayAttention', 'BlockState', 'BlockRecurrentAttention',
+           'usable', 'block_pairs', 'walk', 'attend_memories', 'cast_vectors', 'check_vectors', 'check_pair',
+           'FeedbackAttention']
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #c7a439b1
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import (
     cast_state,check_choice,check_int,hide_padding,own_state,state_type,trusted)
 from .layer import (
     AttentionLayer,gated_mean,merge_heads,register_attention,split_heads)
-from .local import into_tiles
+from .local import into_blocks
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
                                             check_block_keys,check_rows,keep_blocks,
-                                            new_linear,replace_rows,scaled_queries,unit_vectors)
+                                            new_linear,new_scale,replace_rows,scaled_queries,
+                                            unit_vectors)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #b7357d9f
 class FixedGate(nn.Module):
@@ -107,6 +108,11 @@ class StateProjection(NamedTuple):
     own:Tensor # Queries for the states, (b, h, S, d)
     tokens:Tensor # Queries for the tokens, (b, h, S, d)
 
+class StateMemory(NamedTuple):
+    "Keys and values of the states, kept from call to call inside a block"
+    k:Tensor # Keys, (b, h, S, d)
+    v:Tensor # Values, (b, h, S, d)
+
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #57115226
 class StateCell(nn.Module):
     """The horizontal direction: the states read a block of tokens and are updated (Hutchins et al.
@@ -135,40 +141,48 @@ class StateCell(nn.Module):
         self.ids = nn.Parameter(torch.empty(check_int('n_states', n_states), d_model).normal_())
         self.initial = nn.Parameter(torch.empty(n_states, d_model).normal_(std=.1))
         self.to_qkv = new_linear(d_model, 4*n_heads*d_head, bias)
-        def new_scale():
-            return None if qk_scale is None else nn.Parameter(torch.full((n_heads,), 1.*qk_scale))
-        self.scale = new_scale()
-        self.scale2 = new_scale()
+        self.scale = new_scale(n_heads, qk_scale)
+        self.scale2 = new_scale(n_heads, qk_scale)
         new_update = state_updates[update]
         self.update = new_update(2*n_heads*d_head, d_model, d_ff, state_gates[gate], tanh)
 
-# %% ../../nbs/10_attention/13_block_recurrent.ipynb #4e9bf3d5
-@patch
-def project(self:StateCell,
-    c:Tensor, # States, (b, S, d_model)
-)->StateProjection:
-    "Project states to keys, values and two sets of queries"
-    qkv = self.to_qkv(self.norm(c)+self.ids)
-    k,v,own,tokens = (split_heads(x, self.n_heads) for x in qkv.chunk(4, -1))
-    if self.scale is not None: k = unit_vectors(k)
-    own = scaled_queries(own, self.scale)
-    tokens = scaled_queries(tokens, self.scale2)
-    return StateProjection(k, v, own, tokens)
+    def factors(self)->Tensor: # (3, 1, h, 1, 1), or None without normalisation
+        "Factors of unit keys and of both sets of unit queries"
+        if self.scale is None: return None
+        sizes = torch.stack([torch.ones_like(self.scale),self.scale,self.scale2]).abs()
+        return sizes[:,None,:,None,None]
 
-@patch
-def forward(self:StateCell,
-    c:Tensor, # States, (b, S, d_model)
-    projected:StateProjection, # Their projection, from `project`
-    k:Tensor, # Keys of the previous and of the present block, (b, h, 2W, d)
-    v:Tensor, # Their values
-    mask:Tensor=None, # (b, 2W), False at padding and before the beginning
-)->Tensor: # States, (b, S, d_model)
-    "Let the states read a block, and return the new states"
-    if mask is not None: mask = mask[:,None,None]
-    own = attend_scaled(projected.own, projected.k, projected.v)
-    tokens = attend_scaled(projected.tokens, k, v, mask)
-    found = torch.cat([own,tokens], 1)
-    return self.update(c, merge_heads(found))
+    def project(self,
+        c:Tensor, # States, (b, S, d_model)
+        factors:Tensor, # From `factors`
+    )->StateProjection:
+        "Project states to keys, values and two sets of queries"
+        qkv = self.to_qkv(self.norm(c)+self.ids).unflatten(-1, (4,self.n_heads,-1))
+        k,v,own,tokens = qkv.permute(2,0,3,1,4).unbind()
+        if factors is None:
+            return StateProjection(k, v, scaled_queries(own), scaled_queries(tokens))
+        units = unit_vectors(torch.stack([k,own,tokens]))
+        k,own,tokens = (units*factors.to(units.dtype)).unbind()
+        return StateProjection(k, v, own, tokens)
+
+    def remember(self, c)->StateMemory:
+        "Keys and values of states c"
+        projected = self.project(c, self.factors())
+        return StateMemory(projected.k, projected.v)
+
+    def forward(self,
+        c:Tensor, # States, (b, S, d_model)
+        projected:StateProjection, # Their projection, from `project`
+        k:Tensor, # Keys of the previous and of the present block, (b, h, 2W, d)
+        v:Tensor, # Their values
+        mask:Tensor=None, # (b, 2W), False at padding and before the beginning
+    )->Tensor: # States, (b, S, d_model)
+        "Let the states read a block, and return the new states"
+        if mask is not None: mask = mask[:,None,None]
+        own = attend_scaled(projected.own, projected.k, projected.v)
+        tokens = attend_scaled(projected.tokens, k, v, mask)
+        found = torch.cat([own.transpose(1,2),tokens.transpose(1,2)], 2)
+        return self.update(c, found.flatten(2))
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #8f23b49e
 class TwoWayAttention(SlidingAttention):
@@ -176,17 +190,31 @@ class TwoWayAttention(SlidingAttention):
     def __init__(self, d_model, n_heads, *args, **kwargs):
         super().__init__(d_model, n_heads, *args, **kwargs)
         self.to_q2 = self.projection()
-        self.scale2 = self.new_scale()
+        self.scale2 = new_scale(n_heads, self.qk_scale if self.qk_norm else None)
         self.to_out = new_linear(2*n_heads*self.d_head, d_model, self.config['bias'])
 
     def project(self, x):
         "Queries, keys and values for the window, and queries for the states"
         return *super().project(x),self.heads(x, self.to_q2)
 
+# %% ../../nbs/10_attention/13_block_recurrent.ipynb #2ccb71fa
+@state_type
+class BlockState(NamedTuple):
+    "What block-recurrent attention remembers, after r positions of an incomplete block"
+    c:Tensor # States, (b, S, d_model)
+    k:Tensor # Keys of the previous and of the present block, (b, h, W+r, d)
+    v:Tensor # Values, (b, h, W+r, d)
+    # (b, W+r), False for padding and for an empty past that is masked; None while everything is
+    # real
+    real:Tensor=None
+    # `StateMemory`; only after `remember`, or in a `trusting` block
+    memory:tuple=None
+
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #7ebbddc8
 @register_attention('block_recurrent')
 class BlockRecurrentAttention(TwoWayAttention):
     "The recurrent layer of the Block-Recurrent Transformer (Hutchins et al. 2022, section 3)"
+    state_type = BlockState
     counts_padding = True
     fixed_length = 'the states move on from block to block, and the exporter cannot loop over them'
     def __init__(self,
@@ -209,59 +237,99 @@ class BlockRecurrentAttention(TwoWayAttention):
                               self.config['bias'])
         self.options |= dict(n_states=n_states, cell=cell, d_ff=d_ff, tanh=tanh)
 
-# %% ../../nbs/10_attention/13_block_recurrent.ipynb #2ccb71fa
-@state_type
-class BlockState(NamedTuple):
-    "What block-recurrent attention remembers, after r positions of an incomplete block"
-    c:Tensor # States, (b, S, d_model)
-    k:Tensor # Keys of the previous and of the present block, (b, h, W+r, d)
-    v:Tensor # Values, (b, h, W+r, d)
-    # (b, W+r), False for padding and for an empty past that is masked; None while everything is
-    # real
-    real:Tensor=None
-    # `StateMemory`; only after `remember`, or in a `trusting` block
-    memory:tuple=None
+    def check(self, x, state, context):
+        "Also refuse the state of another batch or another layer"
+        super().check(x, state, context)
+        if state is None: return
+        check_vectors(state.c, (x.shape[0],len(self.cell.ids),self.d_model))
+        check_block_keys(state, self.window, (x.shape[0],self.n_heads,self.d_head))
 
-BlockRecurrentAttention.state_type = BlockState
+    def begin(self, k, v):
+        "The state before the first position"
+        past = self.nothing(k, v, self.window)
+        c = self.cell.initial.repeat(k.shape[0], 1, 1) # no view of the parameter, which may change
+        return BlockState(c, *past)
 
-class StateMemory(NamedTuple):
-    "Keys and values of the states, kept from call to call inside a block"
-    k:Tensor # Keys, (b, h, S, d)
-    v:Tensor # Values, (b, h, S, d)
+    def attend(self, q, k, v, q2, state, mask):
+        "Attend to the window and to the states, and update the states after each complete block"
+        q,k = self.scores(q, k)
+        q2 = scaled_queries(q2, self.scale2)
+        if state is None: state = self.begin(k, v)
+        else: state = cast_vectors(state, self.cell.initial.dtype, k.dtype)
+        r = state.k.shape[2]-self.window
+        out,k,v,real = self.attend_blocks(q, k, v, state, mask)
+        memories,c,memory = walk(self.cell, self.window, state.c, k, v, real, state.memory)
+        new = BlockState(c, *keep_blocks(k, v, real, self.window), memory)
+        read = attend_memories(q2, memories, r, self.window)
+        return torch.cat([out,read], 1),new
+
+    def restart(self,
+        state, # What an earlier call returned, at the end of a block; None stays None
+        rows:Tensor, # Boolean, (b,): which rows begin a new text
+    ):
+        "Reset some rows of a state, as if they had seen nothing"
+        if state is None: return None
+        check_rows(rows, len(state.k))
+        check_block_end(state, self.window)
+        return replace_rows(state._replace(memory=None), self.begin(state.k, state.v), rows)
+
+    def remember(self,
+        state, # What an earlier call returned; None at the start
+        x:Tensor, # The next input, (b, n, d_model)
+    )->BlockState:
+        "Put keys and values of the state vectors into `memory`"
+        if state is None: state = self.begin(*[x.new_zeros(len(x), self.n_heads, 0, self.d_head)]*2)
+        state = cast_vectors(state, self.cell.initial.dtype, x.dtype)
+        if usable(state.memory): return state
+        return state._replace(memory=self.cell.remember(state.c))
+
+    def left(self, state:BlockState)->int:
+        "Number of positions until the present block is complete"
+        return 2*self.window-state.k.shape[2]
+
+    def even_steps(self, state):
+        "Up to the token that completes the block"
+        return self.left(state)-1
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #31939b61
-@patch
-def usable(self:StateCell, memory)->bool:
+def usable(memory)->bool:
     """Can a memory be used as it is? Only in a `trusting` block, and not if gradients are recorded
     and the memory has none"""
     if not trusted() or not isinstance(memory, StateMemory): return False
     return memory.k.requires_grad or not torch.is_grad_enabled()
 
-# %% ../../nbs/10_attention/13_block_recurrent.ipynb #bb1554f5
-@patch
-def remember(self:StateCell, c)->StateMemory:
-    "Keys and values of states c"
-    projected = self.project(c)
-    return StateMemory(projected.k, projected.v)
-
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #1e5797b4
-@patch
-def walk(self:BlockRecurrentAttention, c, k, v, real, memory):
-    """Update the states block by block; return the memories that the blocks read, the final states,
-    and the memory of these if there is one"""
-    W = self.window
+def block_pairs(
+    x:Tensor, # Keys or values, (b, h, m, d)
+    W:int, # Positions in a block
+)->list: # Views (b, h, 2W, d)
+    "Each complete block with the one before it; even and odd ones are cut at once"
+    rows = x.split(2*W, 2),x[:,:,W:].split(2*W, 2)
+    return [rows[j%2][j//2] for j in range(x.shape[2]//W-1)]
+
+def walk(
+    cell:StateCell, # Updates the states
+    W:int, # Tokens in a block
+    c:Tensor, # States before the first block, (b, S, d_model)
+    k:Tensor, # Keys of the previous block and of all positions from there on, (b, h, m, d)
+    v:Tensor, # Their values
+    real:Tensor, # Which of them are real, (b, m); None for all
+    memory:StateMemory, # That of the states, if it is known
+): # `(memories, c, memory)`: what the blocks read, the final states, and the memory of these
+    "Update the states block by block"
+    m = k.shape[2]
     memories = []
-    for a in range(0, k.shape[2]-W, W):
-        if a+2*W>k.shape[2]: # the block is not complete
-            if not self.cell.usable(memory): memory = self.cell.remember(c)
-            memories.append(memory[:2])
-            continue
-        projected = self.cell.project(c)
+    if m>=2*W:
         memory = None
-        memories.append((projected.k,projected.v))
-        seen = slice(a, a+2*W)
-        there = None if real is None else real[:,seen]
-        c = self.cell(c, projected, k[:,:,seen], v[:,:,seen], there)
+        factors = cell.factors()
+        for j,seen in enumerate(zip(block_pairs(k, W), block_pairs(v, W))):
+            projected = cell.project(c, factors)
+            memories.append(projected[:2])
+            there = None if real is None else real[:,j*W:(j+2)*W]
+            c = cell(c, projected, *seen, there)
+    if m%W: # the last block is not complete
+        if not usable(memory): memory = cell.remember(c)
+        memories.append(memory[:2])
     return memories,c,memory if trusted() else None
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #a4b06189
@@ -273,30 +341,17 @@ def attend_memories(q, memories, r, W):
     if n==0: return q
     if J==1: return attend_scaled(q, *memories[0])
     k,v = (torch.stack(x, 1).flatten(0, 1) for x in zip(*memories))
-    tiles = F.pad(q, (0,0,r,J*W-r-n))
-    out = attend_scaled(into_tiles(tiles, W), k, v).unflatten(0, (-1,J))
+    blocks = F.pad(q, (0,0,r,J*W-r-n))
+    out = attend_scaled(into_blocks(blocks, W), k, v).unflatten(0, (-1,J))
     return out.transpose(1, 2).flatten(2, 3)[:,:,r:r+n]
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #39e0a6ab
-@patch
-def attend(self:BlockRecurrentAttention, q, k, v, q2, state, mask):
-    "Attend to the window and to the states, and update the states after each complete block"
-    q,k = self.scores(q, k)
-    q2 = scaled_queries(q2, self.scale2)
-    if state is None: state = self.begin(k, v)
-    else: state = self.follow(state, k.dtype)
-    r = state.k.shape[2]-self.window
-    out,k,v,real = self.attend_blocks(q, k, v, state, mask)
-    memories,c,memory = self.walk(state.c, k, v, real, state.memory)
-    new = BlockState(c, *keep_blocks(k, v, real, self.window), memory)
-    read = attend_memories(q2, memories, r, self.window)
-    return torch.cat([out,read], 1),new
-
-@patch
-def follow(self:BlockRecurrentAttention, state, dtype):
-    """Cast keys and values of a state to `dtype`, and its vectors to the type of the weights, also
-    under autocast"""
-    own = self.cell.initial.dtype
+def cast_vectors(
+    state:BlockState, # A state
+    own:torch.dtype, # Type of the weights, which the state vectors have also under autocast
+    dtype:torch.dtype, # Type of the new keys
+)->BlockState:
+    "Cast the vectors of a state, and its keys and values"
     kept = [state.k,state.v]
     if state.memory is not None: kept.append(state.memory[0])
     if state.c.dtype==own and all(x.dtype==dtype for x in kept): return state # nothing has changed
@@ -304,37 +359,15 @@ def follow(self:BlockRecurrentAttention, state, dtype):
     c = state.c.to(own)
     return state._replace(c=c, k=state.k.to(dtype), v=state.v.to(dtype), memory=memory)
 
-# %% ../../nbs/10_attention/13_block_recurrent.ipynb #1c28afb9
-@patch
-def begin(self:BlockRecurrentAttention, k, v):
-    "The state before the first position"
-    past = self.nothing(k, v, self.window)
-    c = self.cell.initial.repeat(k.shape[0], 1, 1) # no view of the parameter, which may change
-    real = None if self.empty=='zeros' else past.real
-    return BlockState(c, past.k, past.v, real)
-
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #98cb82fb
-@patch
-def check(self:BlockRecurrentAttention, x, state, context):
-    "Also refuse the state of another batch or another layer"
-    AttentionLayer.check(self, x, state, context)
-    if state is None: return
-    expected = x.shape[0],len(self.cell.ids),self.d_model
-    if tuple(state.c.shape)!=expected:
-        raise ValueError(f'the state has vectors of shape {tuple(state.c.shape)}: expected '
-                         f'{expected}; start without a state, or select rows of it')
-    check_block_keys(state, self.window, (x.shape[0],self.n_heads,self.d_head))
-
-# %% ../../nbs/10_attention/13_block_recurrent.ipynb #369bc873
-@patch
-def restart(self:BlockRecurrentAttention,
-    state, # What an earlier call returned, at the end of a block; None stays None
-    rows:Tensor, # Boolean, (b,): which rows begin a new text
+def check_vectors(
+    c:Tensor, # State vectors
+    expected:tuple, # Their shape, (b, S, d_model)
 ):
-    "Reset some rows of a state, as if they had seen nothing"
-    if state is None: return None
-    check_rows(rows, len(state.k)); check_block_end(state, self.window)
-    return replace_rows(state._replace(memory=None), self.begin(state.k, state.v), rows)
+    "Refuse the vectors of another batch or another layer"
+    if tuple(c.shape)==expected: return
+    raise ValueError(f'the state has vectors of shape {tuple(c.shape)}: expected {expected}; start '
+                     'without a state, or select rows of it')
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #b958b811
 def check_pair(
@@ -373,28 +406,3 @@ class FeedbackAttention(TwoWayAttention):
         read = attend_scaled(q2, *context)
         out = torch.cat([out,read], 1)
         return self.to_out(merge_heads(out)),state
-
-# %% ../../nbs/10_attention/13_block_recurrent.ipynb #81aefb15
-@patch
-def remember(self:BlockRecurrentAttention,
-    state, # What an earlier call returned; None at the start
-    x:Tensor, # The next input, (b, n, d_model)
-)->BlockState:
-    "Put keys and values of the state vectors into `memory`"
-    if state is None:
-        none = x.new_zeros(x.shape[0], self.n_heads, 0, self.d_head)
-        state = self.begin(none, none)
-    state = self.follow(state, x.dtype)
-    if self.cell.usable(state.memory): return state
-    memory = self.cell.remember(state.c)
-    return state._replace(memory=memory)
-
-@patch
-def left(self:BlockRecurrentAttention, state:BlockState)->int:
-    "Number of positions until the present block is complete"
-    return 2*self.window-state.k.shape[2]
-
-@patch
-def even_steps(self:BlockRecurrentAttention, state):
-    "Up to the token that completes the block"
-    return self.left(state)-1
