@@ -252,8 +252,9 @@ class BlockRecurrentAttention(TwoWayAttention):
 
     def attend(self, q, k, v, q2, state, mask):
         "Attend to the window and to the states, and update the states after each complete block"
-        q,k = self.scores(q, k)
-        q2 = scaled_queries(q2, self.scale2)
+        scales = torch.cat([self.scale,self.scale2]) if self.qk_norm else None
+        q,q2 = scaled_queries(torch.cat([q,q2], 1), scales).chunk(2, 1)
+        if self.qk_norm: k = unit_vectors(k)
         if state is None: state = self.begin(k, v)
         else: state = cast_vectors(state, self.cell.initial.dtype, k.dtype)
         r = state.k.shape[2]-self.window
