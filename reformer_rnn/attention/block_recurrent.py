@@ -17,8 +17,7 @@ from torch import Tensor,nn
 
 from ..core import (
     cast_state,check_choice,check_int,hide_padding,own_state,state_type,trusted)
-from .layer import (
-    AttentionLayer,gated_mean,merge_heads,register_attention,split_heads)
+from .layer import gated_mean,merge_heads,register_attention
 from .local import into_blocks
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
                                             check_block_keys,check_rows,keep_blocks,

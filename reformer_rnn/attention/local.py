@@ -134,6 +134,7 @@ def follow_local(state, k, v, mask, reach):
     if open_size(n) or n<reach: longer = extend_local(empty_local_state(k, v, reach), *longer)
     return seen,last_local(longer, reach)
 
+# %% ../../nbs/10_attention/04_local.ipynb #9ff33e7f
 def extend_local(past, k, v, mask):
     "Append new positions to a state"
     past = cast_state(past, k.dtype)

@@ -220,8 +220,8 @@ class RelativeScores(QKVAttention):
         return r[:,distance.clamp(max=n-1)]
 
     def mix(self, q, k, v, r, mask):
-        """Attend from n queries to the m keys and values of memory and input, which are zero where a
-        key mask hides them; `r` holds the codes of m distances"""
+        """Attend from n queries to the m keys and values of memory and input, which are zero where
+        a key mask hides them; `r` holds the codes of m distances"""
         window = self.mem_len if self.same_length else None
         out,_ = relative_attention(q, k, v, r, self.u, self.w, mask=mask, window=window)
         return out

@@ -118,7 +118,7 @@ def flex_local_attention(
     include_self:bool, # Does a position see itself?
     scale:float, # Factor of q·k; None for 1/sqrt(d)
 )->Tensor: # (b, h, n, dv), zero where nothing may be attended
-    "FlexAttention, which PyTorch compiles for an NVIDIA GPU; slow and without gradients on a CPU"
+    "FlexAttention, compiled for an NVIDIA GPU; slow and without gradients on a CPU"
     n = q.shape[2]
     m = k.shape[2]
     reach = first,last,include_self
