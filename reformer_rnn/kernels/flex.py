@@ -85,6 +85,7 @@ def limits_refusal(
     if ordinary_only(): return 'a transform or an exporter needs ordinary operations'
     return ''
 
+# %% ../../nbs/15_kernels/07_flex.ipynb #03459693
 def flex_refusal(q, k, v, real, bias, *args):
     "Why FlexAttention cannot compute a call here; '' if it can"
     if not q.is_cuda: return f'the tensors are on {q.device.type}, it needs a CUDA device'
@@ -106,6 +107,7 @@ def compiled(
     own.__kwdefaults__ = f.__kwdefaults__
     return torch.compile(own)
 
+# %% ../../nbs/15_kernels/07_flex.ipynb #df1991bd
 @register_kernel('local', 'flex', flex_refusal)
 def flex_local_attention(
     q:Tensor, # Queries, (b, h, n, d): the last n of m positions
