@@ -4,21 +4,22 @@
 
 # %% auto #0
 __all__ = ['nearest_keys', 'knn_attention', 'check_knn_sizes', 'check_knn', 'Store', 'empty_store', 'write_store', 'MemoryState',
-           'MemorizingAttention']
+           'look_up', 'MemorizingAttention']
 
 # %% ../../nbs/10_attention/14_memory.ipynb #e7ead23f
 from typing import NamedTuple
 
 import torch
-from fastcore.basics import patch
+import torch.nn.functional as F
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask,check_qkv,discrete_choice,state_type
+from reformer_rnn.core import (
+    check_choice,check_int,check_mask,check_qkv,count_pieces,discrete_choice,hide_padding,
+    state_type)
 from .layer import AttentionLayer,gated_mean,register_attention
-from .local import all_real
-from .sliding import (SlidingAttention,attend_scaled,check_block_end,
-                                            check_block_keys,check_rows,keep_blocks,
-                                            replace_rows,unit_vectors)
+from .local import LocalState,all_real
+from .sliding import (
+    SlidingAttention,check_block_end,check_block_keys,check_rows,keep_blocks,replace_rows)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #656370a1
 def nearest_keys(
@@ -31,12 +32,25 @@ def nearest_keys(
     mask:Tensor=None,
 )->Tensor: # Places, (b, h, n, k_neighbours)
     "For each query, the places of the keys that have the largest products with it"
+    real = k.new_ones(k.shape[0], k.shape[2], dtype=torch.bool) if mask is None else mask
     with torch.no_grad():
-        scores = q @ k.mT
-        if mask is not None: scores = scores.masked_fill(~mask[:,None,None], -torch.inf)
-        if not approximate: return scores.topk(k_neighbours).indices
-        best = scores.unflatten(-1, (-1,k_neighbours)).argmax(-2)
-        return best*k_neighbours + torch.arange(k_neighbours, device=q.device)
+        best = _best_keys(q, hide_padding(k, mask), _added(real, q), k_neighbours, approximate)
+        return _places(best, k_neighbours, approximate)
+
+def _added(real, q):
+    "What is added to the scores of each row and head, (b*h, 1, M): zero, or minus infinity"
+    return real.to(q.dtype).log()[:,None,None].expand(-1, q.shape[1], -1, -1).flatten(0, 1)
+
+def _best_keys(q, k, added, k_neighbours, approximate):
+    "The best keys, numbered in their classes if the search is approximate; (b, h, n, k_neighbours)"
+    scores = torch.baddbmm(added, q.flatten(0, 1), k.flatten(0, 1).mT).unflatten(0, q.shape[:2])
+    if not approximate: return scores.topk(k_neighbours).indices
+    return scores.unflatten(-1, (-1,k_neighbours)).argmax(-2)
+
+def _places(best, k_neighbours, approximate):
+    "The places of the keys that `_best_keys` found"
+    if not approximate: return best
+    return best*k_neighbours + torch.arange(k_neighbours, device=best.device)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #8e7b92c4
 def knn_attention(
@@ -55,22 +69,22 @@ def knn_attention(
     check_knn(q, k, v, k_neighbours, approximate, mask)
     check_choice('empty', empty, ('zeros','masked'))
     places = discrete_choice(lambda: nearest_keys(q, k, k_neighbours, approximate, mask))
-    b,h,_,d = q.shape
+    k = hide_padding(k, mask)
+    v = hide_padding(v, mask)
+    if scale is None: scale = q.shape[-1]**-.5
+    else: scale = torch.as_tensor(scale, dtype=q.dtype, device=q.device).view(-1,1,1)
+    return _attend_places(q*scale, k, v, places, mask if empty=='masked' else None)
+
+def _attend_places(q, k, v, places, mask):
+    "Attention of queries that are scaled already to keys and values at some places"
+    b,h = q.shape[:2]
     sequence = torch.arange(b, device=q.device)[:,None,None,None]
     head = torch.arange(h, device=q.device)[:,None,None]
-    k = k[sequence,head,places]
-    v = v[sequence,head,places]
-    seen = None
-    if mask is not None:
-        there = mask[sequence,places]
-        nothing = ~there.unsqueeze(-1)
-        k = k.masked_fill(nothing, 0.)
-        v = v.masked_fill(nothing, 0.)
-        if empty=='masked': seen = there.unsqueeze(-2)
-    if scale is None: scale = d**-.5
-    else: scale = torch.as_tensor(scale, dtype=q.dtype, device=q.device).view(-1,1,1)
-    q = q*scale
-    return attend_scaled(q.unsqueeze(-2), k, v, seen).squeeze(-2)
+    scores = q.unsqueeze(-2) @ k[sequence,head,places].mT # (b, h, n, 1, k_neighbours)
+    if mask is not None: # where nothing is real, all values are zero, whatever their weights
+        nothing = ~mask[sequence,places].unsqueeze(-2)
+        scores = scores.masked_fill(nothing, torch.finfo(scores.dtype).min)
+    return (scores.softmax(-1).to(v.dtype) @ v[sequence,head,places]).squeeze(-2)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #dafccb55
 def check_knn_sizes(size, k_neighbours, approximate):
@@ -146,6 +160,86 @@ class MemoryState(NamedTuple):
     real:Tensor
     store:Store # Keys and values of complete blocks, as far as they fit
 
+# %% ../../nbs/10_attention/14_memory.ipynb #eee83865
+def _timeline(
+    store:Store,
+    k:Tensor, # New keys, (b, h, n, d)
+    v:Tensor, # Their values
+    real:Tensor, # (b, n)
+)->LocalState: # Of M+n positions
+    "What is in a store from the oldest to the newest, and new positions after it"
+    M = store.k.shape[2]
+    places = (store.written[:,None]+torch.arange(M, device=k.device))%M
+    def joined(old, new):
+        index = places[:,None,:,None].expand_as(old)
+        return torch.cat([old.gather(2, index).to(new.dtype),new.detach()], 2)
+    real = torch.cat([store.real.gather(1, places),real], 1)
+    return LocalState(joined(store.k, k), joined(store.v, v), real)
+
+def _after_nothing(size, k, v, real):
+    "Empty places, and new positions after them"
+    before = 0,0,size,0
+    return LocalState(F.pad(k.detach(), before), F.pad(v.detach(), before), F.pad(real, before[2:]))
+
+def _find_in_blocks(
+    q:Tensor, # Queries after r positions of a block, (b, h, n, d)
+    r:int,
+    memory:LocalState, # Its first M positions are seen by the first block
+    window:int, # Positions in a block
+    size:int, # M
+    k_neighbours:int,
+    approximate:bool, # As for `nearest_keys`
+)->Tensor: # Places in the memory, (b, h, n, k_neighbours)
+    "Search the M positions before each block"
+    n = q.shape[2]
+    q = q.contiguous()
+    added = _added(memory.real, q)
+    found = []
+    for a in range(0, max(r+n, 1), window):
+        block = q[:,:,max(a-r, 0):max(a+window-r, 0)]
+        keys = memory.k[:,:,a:a+size]
+        found.append(_best_keys(block, keys, added[...,a:a+size], k_neighbours, approximate))
+    places = _places(torch.cat(found, 2), k_neighbours, approximate)
+    if len(found)==1: return places
+    start = torch.arange(r, r+n, device=q.device)//window*window
+    return places+start.unsqueeze(-1)
+
+@torch.no_grad()
+def _write_blocks(store, k, v, real):
+    "Write complete blocks to a store, or the last M positions of them"
+    late = max(k.shape[2]-store.k.shape[2], 0)
+    if late: store = store._replace(written=store.written+late)
+    return write_store(store, k[:,:,late:], v[:,:,late:], real[:,late:])
+
+def look_up(
+    q:Tensor, # Queries whose products with the keys are the scores, (b, h, n, d)
+    # Keys of the previous block, of the r positions before these, and of these, (b, h, W+r+n, d)
+    k:Tensor,
+    v:Tensor, # Their values
+    real:Tensor, # (b, W+r+n), or None
+    store:Store, # All blocks before the present one
+    window:int, # W
+    k_neighbours:int, # As for `knn_attention`, like the others
+    approximate:bool,
+    empty:str,
+    fresh:bool=False, # Has nothing been written to the store yet?
+): # `(out, store)`
+    "Look up each query in the blocks before its own, and write all complete blocks to the store"
+    end = k.shape[2]-window
+    whole = slice(window, window+end//window*window)
+    new = k[:,:,whole],v[:,:,whole],all_real(real, k)[:,whole]
+    size = store.k.shape[2]
+    if fresh: # no search of places that stay empty
+        size = min(size, max(1, count_pieces(new[0].shape[2], k_neighbours))*k_neighbours)
+        memory = _after_nothing(size, *new)
+    elif end>window: memory = _timeline(store, *new)
+    else: memory = LocalState(store.k.to(q.dtype), store.v.to(q.dtype), store.real)
+    with torch.no_grad():
+        places = discrete_choice(lambda: _find_in_blocks(
+            q, end-q.shape[2], memory, window, size, k_neighbours, approximate))
+    out = _attend_places(q, *memory[:2], places, memory.real if empty=='masked' else None)
+    return out,_write_blocks(store, *new) if end>=window else store
+
 # %% ../../nbs/10_attention/14_memory.ipynb #eeb721e4
 @register_attention('memorizing')
 class MemorizingAttention(SlidingAttention):
@@ -153,7 +247,7 @@ class MemorizingAttention(SlidingAttention):
     2022; Hutchins et al. 2022, section 4)"""
     state_type = MemoryState
     counts_padding = True
-    fixed_length = 'the store is written block by block, and the exporter cannot loop over them'
+    fixed_length = 'the store is searched block by block, and the exporter cannot loop over them'
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -179,83 +273,44 @@ class MemorizingAttention(SlidingAttention):
         own = f'size={self.size}, k_neighbours={self.k_neighbours}, approximate={self.approximate}'
         return f'{super().extra_repr()}, {own}'
 
-# %% ../../nbs/10_attention/14_memory.ipynb #eee83865
-@patch
-def look_up(self:MemorizingAttention,
-    q:Tensor, # Queries, (b, h, n, d)
-    # Keys of the previous block, of the r positions before these, and of these, (b, h, W+r+n, d)
-    k:Tensor,
-    v:Tensor, # Their values
-    real:Tensor, # (b, W+r+n), or None
-    store:Store, # All blocks before the present one
-): # `(out, store)`
-    "Block by block, look up the queries in the store, and then write each complete block to it"
-    W = self.window
-    n = q.shape[2]
-    end = k.shape[2]-self.window
-    outs = []
-    r = end-n
-    scale = self.scale
-    if scale is not None: scale = scale.abs()
-    options = dict(k_neighbours=self.k_neighbours, approximate=self.approximate)
-    for a in range(0, max(end, 1), W):
-        last = min(a+W-r, n)
-        piece = q[:,:,max(a-r, 0):max(last, 0)]
-        keys = store.k.to(q.dtype)
-        values = store.v.to(q.dtype)
-        out = knn_attention(piece, keys, values, mask=store.real, empty=self.empty, scale=scale,
-                            **options)
-        outs.append(out)
-        block = slice(a+W, a+2*W)
-        if a+W<=end:
-            there = None if real is None else real[:,block]
-            store = write_store(store, k[:,:,block], v[:,:,block], there)
-    return torch.cat(outs, 2),store
+    def begin(self, k, v):
+        "The state before the first position"
+        past = self.nothing(k, v, self.window)
+        real = None if self.empty=='zeros' else past.real
+        store = empty_store(k, v, self.size)
+        return MemoryState(past.k, past.v, real, store)
 
-# %% ../../nbs/10_attention/14_memory.ipynb #7c5e044c
-@patch
-def attend(self:MemorizingAttention, q, k, v, state, mask):
-    "Attend to the window and to the store, and mix the two by the gates"
-    plain = unit_vectors(q) if self.qk_norm else q
-    q,k = self.scores(q, k)
-    state = self.begin(k, v) if state is None else state
-    near,k,v,real = self.attend_blocks(q, k, v, state, mask)
-    far,store = self.look_up(plain, k, v, real, state.store)
-    out = gated_mean(near, far, self.gate.view(-1, 1, 1))
-    kept = keep_blocks(k, v, real, self.window)
-    return out,MemoryState(*kept, store)
+    def attend(self, q, k, v, state, mask):
+        "Attend to the window and to the store, and mix the two by the gates"
+        q,k = self.scores(q, k)
+        fresh = state is None
+        if fresh: state = self.begin(k, v)
+        near,k,v,real = self.attend_blocks(q, k, v, state, mask)
+        far,store = look_up(q, k, v, real, state.store, self.window, self.k_neighbours,
+                            self.approximate, self.empty, fresh)
+        out = gated_mean(near, far, self.gate.view(-1, 1, 1))
+        return out,MemoryState(*keep_blocks(k, v, real, self.window), store)
 
-@patch
-def begin(self:MemorizingAttention, k, v):
-    "The state before the first position"
-    past = self.nothing(k, v, self.window)
-    real = None if self.empty=='zeros' else past.real
-    store = empty_store(k, v, self.size)
-    return MemoryState(past.k, past.v, real, store)
+    def check(self, x, state, context):
+        "Also refuse the state of another batch or another layer"
+        super().check(x, state, context)
+        if state is None: return
+        expected = x.shape[0],self.n_heads,self.size,self.d_head
+        shape = tuple(state.store.k.shape)
+        if shape!=expected:
+            raise ValueError(f'the state has a store of shape {shape}: expected '
+                             f'{expected}; start without a state, or select rows of it')
+        check_block_keys(state, self.window, (x.shape[0],self.n_heads,self.d_head))
 
-# %% ../../nbs/10_attention/14_memory.ipynb #eb1c1b78
-@patch
-def check(self:MemorizingAttention, x, state, context):
-    "Also refuse the state of another batch or another layer"
-    AttentionLayer.check(self, x, state, context)
-    if state is None: return
-    expected = x.shape[0],self.n_heads,self.size,self.d_head
-    shape = tuple(state.store.k.shape)
-    if shape!=expected:
-        raise ValueError(f'the state has a store of shape {shape}: expected '
-                         f'{expected}; start without a state, or select rows of it')
-    check_block_keys(state, self.window, (x.shape[0],self.n_heads,self.d_head))
-
-@patch
-def restart(self:MemorizingAttention,
-    state, # What an earlier call returned, at the end of a block; None stays None
-    rows:Tensor, # Boolean, (b,): which rows begin a new text
-):
-    "Reset some rows of a state, as if they had seen and stored nothing"
-    if state is None: return None
-    check_rows(rows, len(state.k))
-    check_block_end(state, self.window)
-    new = self.begin(state.k, state.v)
-    store = replace_rows(state.store, new.store, rows)
-    window = replace_rows(state._replace(store=None), new._replace(store=None), rows)
-    return window._replace(store=store)
+    def restart(self,
+        state, # What an earlier call returned, at the end of a block; None stays None
+        rows:Tensor, # Boolean, (b,): which rows begin a new text
+    ):
+        "Reset some rows of a state, as if they had seen and stored nothing"
+        if state is None: return None
+        check_rows(rows, len(state.k))
+        check_block_end(state, self.window)
+        new = self.begin(state.k, state.v)
+        store = replace_rows(state.store, new.store, rows)
+        window = replace_rows(state._replace(store=None), new._replace(store=None), rows)
+        return window._replace(store=store)

@@ -12,13 +12,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 import torch
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,hide_padding,open_size,state_type
 from .layer import QKVAttention,gated_mean,register_attention
 from .rem import (
-    check_rem_input,rem_eigenvalues,mix_heads,rem_kinds,rem_matrix)
+    check_rem_input,mix_heads,rem_eigenvalues,rem_kinds,rem_matrix)
 from .softmax import KVState,softmax_attention
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a8f5f953
@@ -90,22 +89,13 @@ class REM(nn.Module):
         self.heads = _check_heads(heads)
         self.chunk_size = check_int('chunk_size', chunk_size)
         self.truncate = None if truncate is None else check_int('truncate', truncate)
-        regular = []
-        pairs = {}
-        for i,(kind,_,pair) in enumerate(self.heads):
-            if kind=='regular': regular.append(i)
-            else: pairs.setdefault(pair if share_pairs else i, []).append(i)
-        if regular: self.eta = nn.Parameter(_spread_values(len(regular), signed=True)) # λ = tanh η
-        # γ = σ(ν)
-        if pairs:
-            self.nu = nn.Parameter(_spread_values(len(pairs)))
-            angles = torch.full((len(pairs),), torch.pi/4, dtype=_wide())
-            self.theta = nn.Parameter(angles)
-        # for each head, the index of its decay and angle among all of them
-        numbers = [[i] for i in regular]+list(pairs.values())
-        owner = {i: j for j,heads in enumerate(numbers) for i in heads}
-        self.owner = [owner[i] for i in range(len(self.heads))]
         self.runs = _runs(self.heads)
+        # for each head, the index of its decay and angle among all of them
+        regular,pairs,self.owner = _owners(self.heads, share_pairs)
+        if regular: self.eta = nn.Parameter(_spread_values(regular, signed=True)) # λ = tanh η
+        if pairs:
+            self.nu = nn.Parameter(_spread_values(pairs)) # γ = σ(ν)
+            self.theta = nn.Parameter(torch.full((pairs,), torch.pi/4, dtype=_wide()))
 
     def extra_repr(self):
         names = [f'{kind}/{d}' if d>1 else kind for kind,d,_ in self.heads]
@@ -118,6 +108,54 @@ class REM(nn.Module):
             narrow = y.is_floating_point() and y.dtype.itemsize<4
             return x.to(y.device, torch.promote_types(x.dtype, torch.float32)) if narrow else y
         return super()._apply(moved, recurse)
+
+    def eigenvalues(self): # `(decay, theta)`, each (heads,), at least float32
+        "Decay λ or γ and angle of every head; the angle of a regular head is zero"
+        decay = []
+        angle = []
+        def wide(x): return x.to(torch.promote_types(x.dtype, torch.float32))
+        if hasattr(self, 'eta'):
+            decay.append(wide(self.eta).tanh())
+            angle.append(torch.zeros_like(decay[0]))
+        if hasattr(self, 'nu'):
+            decay.append(wide(self.nu).sigmoid())
+            angle.append(wide(self.theta))
+        def of_heads(numbers):
+            numbers = torch.cat(numbers).unbind()
+            return torch.stack([numbers[i] for i in self.owner])
+        return of_heads(decay),of_heads(angle)
+
+    def forward(self,
+        v:Tensor, # Values of these heads, (b, heads, n, w)
+        state:tuple=None, # What an earlier call returned
+        causal:bool=True, # See only what came before?
+        mask:Tensor=None, # Key mask (b, n), True for real positions
+        queries:int=None, # Return only the last `queries` positions; earlier ones serve as memory
+    # `(out, state)`: out is (b, heads, n or queries, w); the state is a tuple of sums, None unless
+    # causal and not truncated
+    ):
+        "`P @ v` for every head, without forming P"
+        sums = _check_values(self, v, state, causal, queries)
+        n = v.shape[2]
+        # a length that is left open cannot be cut into chunks
+        if open_size(n) and state is None and mask is None:
+            return self.matrix(queries or n, n, causal).to(v.dtype) @ v,None
+        rho = rem_eigenvalues([kind for kind,_,_ in self.heads], *self.eigenvalues())
+        return mix_heads(v, rho, self.runs, causal, self.truncate, mask, sums, queries,
+                         self.chunk_size)
+
+    def matrix(self,
+        n, # Number of queries, or their times; as in `rem_matrix`
+        m=None, # Number of keys, or their times
+        causal:bool=True, # Zero where the key is later?
+    )->Tensor: # (heads, n, m)
+        "The matrices themselves, for pictures, tests, and layers that select queries"
+        matrices = []
+        for (kind,d,_),decay,theta in zip(self.heads, *self.eigenvalues()):
+            P = rem_matrix(kind, n, m, decay=decay, theta=theta, dilation=d, causal=causal,
+                           truncate=self.truncate)
+            matrices.append(P)
+        return torch.stack(matrices, -3)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #9eb69929
 def _check_heads(heads)->list: # Of (kind, dilation, pair)
@@ -154,85 +192,30 @@ def _runs(heads)->list: # Of (slice of heads, kinds, dilation)
         at = end
     return found
 
-# %% ../../nbs/10_attention/08_rsa.ipynb #8b1d7a8a
-@patch
-def eigenvalues(self:REM): # `(decay, theta)`, each (heads,), at least float32
-    "Decay λ or γ and angle of every head; the angle of a regular head is zero"
-    decay = []
-    angle = []
-    def wide(x): return x.to(torch.promote_types(x.dtype, torch.float32))
-    if hasattr(self, 'eta'):
-        decay.append(wide(self.eta).tanh())
-        angle.append(torch.zeros_like(decay[0]))
-    if hasattr(self, 'nu'):
-        decay.append(wide(self.nu).sigmoid())
-        angle.append(wide(self.theta))
-    decay = torch.cat(decay).unbind()
-    angle = torch.cat(angle).unbind()
-    decay = torch.stack([decay[i] for i in self.owner])
-    angle = torch.stack([angle[i] for i in self.owner])
-    return decay,angle
+def _owners(heads, share_pairs): # `(regular, pairs, owner)`
+    "How many decays of both sorts there are, and which of them each head has"
+    regular = []
+    pairs = {}
+    for i,(kind,_,pair) in enumerate(heads):
+        if kind=='regular': regular.append([i])
+        else: pairs.setdefault(pair if share_pairs else i, []).append(i)
+    owner = {i: j for j,sharing in enumerate([*regular,*pairs.values()]) for i in sharing}
+    return len(regular),len(pairs),[owner[i] for i in range(len(heads))]
 
-# %% ../../nbs/10_attention/08_rsa.ipynb #9a342712
-@patch
-def forward(self:REM,
-    v:Tensor, # Values of these heads, (b, heads, n, w)
-    state:tuple=None, # What an earlier call returned
-    causal:bool=True, # See only what came before?
-    mask:Tensor=None, # Key mask (b, n), True for real positions
-    queries:int=None, # Return only the last `queries` positions; earlier ones serve as memory
-# `(out, state)`: out is (b, heads, n or queries, w); the state is a tuple of sums, None unless
-# causal and not truncated
-):
-    "`P @ v` for every head, without forming P"
-    heads = len(self.heads)
+def _check_values(rem, v, state, causal, queries)->list: # Of sums, or of as many None
+    "Refuse what the matrices of `rem` cannot mix"
+    heads = len(rem.heads)
     if v.ndim!=4 or v.shape[1]!=heads:
         raise ValueError(f'v has shape {tuple(v.shape)}: expected (batch, {heads} heads, '
                          'positions, width)')
-    runs = len(self.runs)
+    runs = len(rem.runs)
     if state is not None and len(state)!=runs:
         raise ValueError(f'the state has {len(state)} sums: expected {runs}, one for each run of '
                          'heads with the same dilation; it comes from other heads')
-    n = v.shape[2]
-    # a length that is left open cannot be cut into chunks
-    if open_size(n) and state is None and mask is None:
-        P = self.matrix(queries or n, n, causal)
-        return P.to(v.dtype) @ v,None
-    return self._mix_runs(v, state or [None]*runs, causal, mask, queries)
-
-# %% ../../nbs/10_attention/08_rsa.ipynb #5ba6d5d8
-@patch
-def _mix_runs(self:REM, v, sums, causal, mask, queries):
-    "The same, one run of heads after the other"
-    decay,theta = self.eigenvalues()
-    outs = []
-    states = []
-    for (part,names,d),z in zip(self.runs, sums):
-        check_rem_input(v, d, causal, self.truncate, z, queries)
-        rho,readout = rem_eigenvalues(names, decay[part], theta[part])
-        out,z = mix_heads(v[:,part], rho, readout, d, causal, self.truncate, mask, z, queries,
-                          self.chunk_size)
-        outs.append(out)
-        states.append(z)
-    state = None if states[0] is None else tuple(states)
-    if len(outs)==1: return outs[0],state
-    return torch.cat(outs, 1),state
-
-# %% ../../nbs/10_attention/08_rsa.ipynb #ed34ed1d
-@patch
-def matrix(self:REM,
-    n, # Number of queries, or their times; as in `rem_matrix`
-    m=None, # Number of keys, or their times
-    causal:bool=True, # Zero where the key is later?
-)->Tensor: # (heads, n, m)
-    "The matrices themselves, for pictures, tests, and layers that select queries"
-    decay,theta = self.eigenvalues()
-    matrices = []
-    for i,(kind,d,_) in enumerate(self.heads):
-        P = rem_matrix(kind, n, m, decay=decay[i], theta=theta[i], dilation=d, causal=causal,
-                       truncate=self.truncate)
-        matrices.append(P)
-    return torch.stack(matrices, -3)
+    sums = state or [None]*runs
+    for (_,_,d),z in zip(rem.runs, sums):
+        check_rem_input(v, d, causal, rem.truncate, z, queries)
+    return sums
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #61d3a3dd
 def blend(
@@ -319,27 +302,25 @@ class RSA(QKVAttention):
         "Every token attends in the same way, unless a truncation comes into reach"
         return math.inf if self.rem.truncate is None else 0
 
-# %% ../../nbs/10_attention/08_rsa.ipynb #7d216399
-@patch
-def attend(self:RSA, q, k, v, state, mask):
-    "Softmax attention and matrices, blended"
-    b,h,n,_ = q.shape
-    check_mask(mask, (b,h,n,k.shape[2]), key_only=True)
-    v = hide_padding(v, mask) # for the matrices
-    r = len(self.rem.heads)
-    truncate = self.rem.truncate
-    kv,sums = state or (None,None)
-    if kv is not None and truncate is None and sums is None:
-        raise ValueError('the state has no sums: it comes from a layer with a truncation; '
-                         'start without a state, or use a layer with a truncation')
-    attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)
-    if truncate is None or kv is None:
-        recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
-    else:
-        reach = _values_in_reach(kv, r, n, truncate)
-        recurrent,_ = self.rem(*reach)
-    out = blend(attended, recurrent, self.mu)
-    return out,None if kv is None else RSAState(kv, sums)
+    def attend(self, q, k, v, state, mask):
+        "Softmax attention and matrices, blended"
+        b,h,n,_ = q.shape
+        check_mask(mask, (b,h,n,k.shape[2]), key_only=True)
+        v = hide_padding(v, mask) # for the matrices
+        r = len(self.rem.heads)
+        truncate = self.rem.truncate
+        kv,sums = state or (None,None)
+        if kv is not None and truncate is None and sums is None:
+            raise ValueError('the state has no sums: it comes from a layer with a truncation; '
+                             'start without a state, or use a layer with a truncation')
+        attended,kv = softmax_attention(q, k, v, causal=self.causal, mask=mask, state=kv)
+        if truncate is None or kv is None:
+            recurrent,sums = self.rem(v[:,:r], sums, self.causal, mask)
+        else:
+            reach = _values_in_reach(kv, r, n, truncate)
+            recurrent,_ = self.rem(*reach)
+        out = blend(attended, recurrent, self.mu)
+        return out,None if kv is None else RSAState(kv, sums)
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #c8c7eddf
 def _values_in_reach(kv, r, n, reach): # `(v, state, causal, mask, queries)` for `REM.forward`
