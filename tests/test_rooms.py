@@ -29,7 +29,6 @@ LONGEST_CLASS = 60  # of one in a cell of its own, so that editors see it whole
 LONG_CELLS = {  # Notebook: what stands first in a longer cell that is one thing, a loop or a table
     '10_attention/02_linear': {'linear_attention'},
     '10_attention/03_lsh': {'lsh_attention'},
-    '10_attention/07_rem': {'_mix_chunks'},
     '15_kernels/02_linear': {'_CausalLinear', '_backward'},
     '30_models/15_foreign': {'gpt2'},
     'index': {'table'}}

@@ -8,7 +8,6 @@ __all__ = ['short_convolution', 'ShortConvolution', 'ConvolvedState', 'Convolved
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #bd0ad3b6
 from typing import NamedTuple
 
-from fastcore.basics import patch
 import torch
 import torch.nn.functional as F
 from torch import Tensor,nn
@@ -118,22 +117,20 @@ class ConvolvedAttention(AttentionLayer):
         owner = self.layer if name=='to_out' and 'layer' in self._modules else super()
         owner.__setattr__(name, value)
 
-# %% ../../nbs/10_attention/17_short_convolution.ipynb #1e88d8c2
-@patch(as_prop=True)
-def options(self:ConvolvedAttention):
-    "Arguments that build this layer again, with the other layer as it is now"
-    return dict(layer=(self.layer.name,self.layer.options), size=self.conv.size)
+    @property
+    def options(self):
+        "Arguments that build this layer again, with the other layer as it is now"
+        return dict(layer=(self.layer.name,self.layer.options), size=self.conv.size)
 
-@patch
-def forward(self:ConvolvedAttention,
-    x:Tensor, # Input, (b, n, d_model)
-    state=None, # What an earlier call returned
-    context:Tensor=None, # Refused: a causal layer reads none
-    mask:Tensor=None, # Key mask (b, n) of real positions
-): # `(y, state)`
-    "Run the convolution, then the layer"
-    self.check(x, state, context)
-    before,state = (None,None) if state is None else own_state(state)
-    x,before = self.conv(x, before, mask)
-    y,state = self.layer(x, state, mask=mask)
-    return y,ConvolvedState(before, state)
+    def forward(self,
+        x:Tensor, # Input, (b, n, d_model)
+        state=None, # What an earlier call returned
+        context:Tensor=None, # Refused: a causal layer reads none
+        mask:Tensor=None, # Key mask (b, n) of real positions
+    ): # `(y, state)`
+        "Run the convolution, then the layer"
+        self.check(x, state, context)
+        before,state = (None,None) if state is None else own_state(state)
+        x,before = self.conv(x, before, mask)
+        y,state = self.layer(x, state, mask=mask)
+        return y,ConvolvedState(before, state)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from ..core import check_int,check_mask,state_type
@@ -43,12 +42,7 @@ class DeltaLayer(AttentionLayer):
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        if not self.causal:
-            raise ValueError(f'{self.name} overwrites the past, so it needs causal=True; for both '
-                             'directions use linear attention')
-        if not 0<max_beta<=2:
-            raise ValueError(f'max_beta={max_beta}: expected a number above 0 and at most 2, '
-                             'where a write turns the sign')
+        _check_writes(self, max_beta)
         self.max_beta = max_beta
         self.gated = gated
         self.n_steps = check_int('n_steps', n_steps)
@@ -64,10 +58,51 @@ class DeltaLayer(AttentionLayer):
         if gated: self.add_gates()
         self.options = dict(conv_size=conv_size, max_beta=max_beta, chunk_size=chunk_size)
 
-# %% ../../nbs/10_attention/18_delta_layers.ipynb #04d45dec
-@patch
-def own_weights(self:DeltaLayer,
-    weights:dict, # Weights of another layer, by name
+    def own_weights(self, weights):
+        "Weights of another layer, with the projections of queries, keys and values in one"
+        return _join_projections(weights)
+
+    def add_gates(self):
+        "The parameters of decays and gates"
+        A,offset = _spread_rates(self.n_heads)
+        self.A_log,self.offset = nn.Parameter(A),nn.Parameter(offset)
+        self.to_decay = nn.Linear(self.d_model, self.n_heads, bias=False)
+        self.to_gate = self.projection()
+
+    def decays(self,
+        x:Tensor, # (b, n, d_model)
+    )->Tensor: # (b, h, n), in [0, 1]
+        "How much of the state is left at each position, in float32 at least"
+        z = self.to_decay(x)
+        dtype = torch.promote_types(z.dtype, torch.float32)
+        rate = self.A_log.to(dtype).exp()*F.softplus(z.to(dtype)+self.offset.to(dtype))
+        return (-rate).exp().mT
+
+    def project(self, x):
+        "Queries, keys and values side by side, step sizes (b, h, n*s), decays and gates"
+        z = self.to_beta(x)
+        beta = self.max_beta*z.to(torch.promote_types(z.dtype, torch.float32)).sigmoid()
+        beta = as_writes(beta, self.n_heads, self.n_steps).squeeze(-1)
+        if not self.gated: return self.to_qkv(x),beta,None,None
+        return self.to_qkv(x),beta,self.decays(x),self.heads(x, self.to_gate)
+
+    def attend(self, qkv, beta, decay, gate, state, mask):
+        "Call `delta_attention` after the convolution"
+        check_mask(mask, (qkv.shape[0],self.n_heads,qkv.shape[1],qkv.shape[1]), key_only=True)
+        S,inputs = _parts(state, self.conv)
+        if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
+        qkv = qkv.to(torch.promote_types(qkv.dtype, torch.float32))
+        q,k,v = qkv.split([self.width,self.width*self.n_steps,self.width*self.n_steps], -1)
+        q = unit_keys(split_heads(q, self.n_heads))
+        k,v = (as_writes(x, self.n_heads, self.n_steps) for x in (k,v))
+        out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, state=S,
+                                normalize_keys=True, mask=mask, chunk_size=self.chunk_size)
+        out = self.norm(out.to(self.norm.weight.dtype))
+        return out if gate is None else out*F.silu(gate),DeltaState(S, inputs)
+
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #26af4f16
+def _join_projections(
+    weights:dict, # Weights of a layer, by name
 )->dict: # With the projections of queries, keys and values in one
     "Join separate projections of queries, keys and values"
     own = dict(weights)
@@ -78,6 +113,26 @@ def own_weights(self:DeltaLayer,
         own[f'to_qkv.{end}'] = nn.Parameter(joined, weights[parts[0]].requires_grad)
     return own
 
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #ea4e0298
+def _parts(state, conv):
+    """The matrix and the inputs of a state; `ValueError` where only one of state and layer has a
+    convolution"""
+    if state is None: return None,None
+    if (state.inputs is None)!=(conv is None):
+        raise ValueError('the state is of a layer with another conv_size: only one of the two has '
+                         'a convolution')
+    return state
+
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #93359f40
+def _check_writes(layer, max_beta):
+    "Refuse what the delta rule cannot do"
+    if not layer.causal:
+        raise ValueError(f'{layer.name} overwrites the past, so it needs causal=True; for both '
+                         'directions use linear attention')
+    if not 0<max_beta<=2:
+        raise ValueError(f'max_beta={max_beta}: expected a number above 0 and at most 2, '
+                         'where a write turns the sign')
+
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #3c10f2a1
 def _spread_rates(n):
     "Rates of forgetting and offsets of n heads, as gated DeltaNet draws them"
@@ -85,24 +140,6 @@ def _spread_rates(n):
     step = log_step.exp()
     # the inverse of softplus
     return torch.empty(n).uniform_(1e-2, 16).log(),step+(-torch.expm1(-step)).log()
-
-@patch
-def add_gates(self:DeltaLayer):
-    "The parameters of decays and gates"
-    A,offset = _spread_rates(self.n_heads)
-    self.A_log,self.offset = nn.Parameter(A),nn.Parameter(offset)
-    self.to_decay = nn.Linear(self.d_model, self.n_heads, bias=False)
-    self.to_gate = self.projection()
-
-@patch
-def decays(self:DeltaLayer,
-    x:Tensor, # (b, n, d_model)
-)->Tensor: # (b, h, n), in [0, 1]
-    "How much of the state is left at each position, in float32 at least"
-    z = self.to_decay(x)
-    dtype = torch.promote_types(z.dtype, torch.float32)
-    rate = self.A_log.to(dtype).exp()*F.softplus(z.to(dtype)+self.offset.to(dtype))
-    return (-rate).exp().mT
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #234be77d
 def as_writes(
@@ -112,43 +149,6 @@ def as_writes(
 )->Tensor: # (b, h, n*s, d)
     "Put the s writes of all positions one after the other"
     return split_heads(x.unflatten(-1, (n_steps,-1)).flatten(1, 2), n_heads)
-
-@patch
-def project(self:DeltaLayer, x):
-    "Queries, keys and values side by side, step sizes (b, h, n*s), decays and gates"
-    z = self.to_beta(x)
-    beta = self.max_beta*z.to(torch.promote_types(z.dtype, torch.float32)).sigmoid()
-    beta = as_writes(beta, self.n_heads, self.n_steps).squeeze(-1)
-    if not self.gated: return self.to_qkv(x),beta,None,None
-    return self.to_qkv(x),beta,self.decays(x),self.heads(x, self.to_gate)
-
-# %% ../../nbs/10_attention/18_delta_layers.ipynb #bc57c510
-@patch
-def attend(self:DeltaLayer, qkv, beta, decay, gate, state, mask):
-    "Call `delta_attention` after the convolution"
-    check_mask(mask, (qkv.shape[0],self.n_heads,qkv.shape[1],qkv.shape[1]), key_only=True)
-    S,inputs = self.parts(state)
-    if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
-    qkv = qkv.to(torch.promote_types(qkv.dtype, torch.float32))
-    q,k,v = qkv.split([self.width,self.width*self.n_steps,self.width*self.n_steps], -1)
-    q = unit_keys(split_heads(q, self.n_heads))
-    k,v = (as_writes(x, self.n_heads, self.n_steps) for x in (k,v))
-    out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, normalize_keys=True,
-                            mask=mask,
-                            state=S, chunk_size=self.chunk_size)
-    out = self.norm(out.to(self.norm.weight.dtype))
-    return out if gate is None else out*F.silu(gate),DeltaState(S, inputs)
-
-# %% ../../nbs/10_attention/18_delta_layers.ipynb #506168e6
-@patch
-def parts(self:DeltaLayer, state):
-    """The matrix and the inputs of a state; `ValueError` where only one of state and layer has a
-    convolution"""
-    if state is None: return None,None
-    if (state.inputs is None)!=(self.conv is None):
-        raise ValueError('the state is of a layer with another conv_size: only one of the two has '
-                         'a convolution')
-    return state
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #d28f1124
 def _check_options(name, options):

@@ -16,7 +16,7 @@ from torch import Tensor,nn
 from reformer_rnn.core import (
     check_choice,check_int,check_mask,check_qkv,count_pieces,discrete_choice,hide_padding,
     state_type)
-from .layer import AttentionLayer,gated_mean,register_attention
+from .layer import gated_mean,register_attention
 from .local import LocalState,all_real
 from .sliding import (
     SlidingAttention,check_block_end,check_block_keys,check_rows,keep_blocks,replace_rows)
@@ -176,11 +176,13 @@ def _timeline(
     real = torch.cat([store.real.gather(1, places),real], 1)
     return LocalState(joined(store.k, k), joined(store.v, v), real)
 
+# %% ../../nbs/10_attention/14_memory.ipynb #555ed283
 def _after_nothing(size, k, v, real):
     "Empty places, and new positions after them"
     before = 0,0,size,0
     return LocalState(F.pad(k.detach(), before), F.pad(v.detach(), before), F.pad(real, before[2:]))
 
+# %% ../../nbs/10_attention/14_memory.ipynb #b460c018
 def _find_in_blocks(
     q:Tensor, # Queries after r positions of a block, (b, h, n, d)
     r:int,
@@ -204,6 +206,7 @@ def _find_in_blocks(
     start = torch.arange(r, r+n, device=q.device)//window*window
     return places+start.unsqueeze(-1)
 
+# %% ../../nbs/10_attention/14_memory.ipynb #49a47c90
 @torch.no_grad()
 def _write_blocks(store, k, v, real):
     "Write complete blocks to a store, or the last M positions of them"
@@ -211,6 +214,7 @@ def _write_blocks(store, k, v, real):
     if late: store = store._replace(written=store.written+late)
     return write_store(store, k[:,:,late:], v[:,:,late:], real[:,late:])
 
+# %% ../../nbs/10_attention/14_memory.ipynb #d17938f3
 def look_up(
     q:Tensor, # Queries whose products with the keys are the scores, (b, h, n, d)
     # Keys of the previous block, of the r positions before these, and of these, (b, h, W+r+n, d)

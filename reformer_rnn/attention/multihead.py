@@ -8,7 +8,6 @@ __all__ = ['split_projections', 'check_multihead', 'from_multihead', 'allowed_by
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #b85bfabc
 import torch
-from fastcore.basics import patch
 from torch import Tensor,nn
 
 from .layer import AttentionLayer,build_attention,load_weights
@@ -115,6 +114,52 @@ class DropInAttention(nn.Module):
         for name in own: del state_dict[prefix+name]
         state_dict |= {f'{prefix}layer.{k}': o for k,o in split_projections(own).items()}
 
+    def forward(self,
+        query:Tensor, # (n, b, d); (b, n, d) with `batch_first`; or one sequence, (n, d)
+        key:Tensor, # The same tensor, or another sequence to attend to
+        value:Tensor, # The same tensor as `key`
+        key_padding_mask:Tensor=None, # (b, m), True or minus infinity at padding
+        need_weights:bool=False, # Only False: weights are not formed
+        attn_mask:Tensor=None, # (n, m) or (b*h, n, m), True or minus infinity where hidden
+        average_attn_weights:bool=True, # Not used, since no weights are returned
+        is_causal:bool=False, # Is `attn_mask` the causal mask? It is recognised in any case
+    )->tuple: # Output, shaped as `query`, and None
+        "Attend as `nn.MultiheadAttention` does, or raise `ValueError`"
+        _check_call(self.layer, query, key, value, need_weights, attn_mask, is_causal)
+        alone = query.ndim==2
+        x,context = (self.rows_first(o, alone) for o in (query,key))
+        real = allowed_by(key_padding_mask, 'key_padding_mask')
+        if alone and real is not None: real = real.unsqueeze(0)
+        mask = layer_mask(self.layer, real, allowed_by(attn_mask, 'attn_mask'), len(x))
+        y,_ = self.layer(x, context=None if key is query else context, mask=mask)
+        if alone: return y[0],None
+        return (y if self.batch_first else y.transpose(0, 1)),None
+
+    def rows_first(self, x, alone):
+        "Bring the batch to the first axis"
+        if alone: return x.unsqueeze(0)
+        return x if self.batch_first else x.transpose(0, 1)
+
+# %% ../../nbs/10_attention/24_multihead.ipynb #ff8a7ca6
+def _check_call(layer, query, key, value, need_weights, attn_mask, is_causal):
+    "Refuse arguments that these layers cannot serve, with `ValueError`"
+    if need_weights:
+        raise ValueError('need_weights=True: these layers return no attention weights, and most '
+                         'never form them; call with need_weights=False')
+    if key is not value:
+        raise ValueError('keys and values are two tensors: '
+                         'expected one, the sequence itself or a context')
+    if is_causal and attn_mask is None and not layer.causal:
+        raise ValueError('is_causal=True without a mask: it says that attn_mask is the causal one, '
+                         'so give that as well, or build the layer with causal=True')
+    if key is query: return
+    if layer.causal:
+        raise ValueError('a causal layer attends to its own input: build it with causal=False to '
+                         'give it another sequence')
+    if attn_mask is not None:
+        raise ValueError('attn_mask with another sequence: only its padding can be hidden, with '
+                         'key_padding_mask')
+
 # %% ../../nbs/10_attention/24_multihead.ipynb #4447bf65
 def drop_in(
     mha:nn.MultiheadAttention, # Layer whose weights are copied
@@ -173,54 +218,3 @@ def layer_mask(
     if allowed.ndim==3: allowed = allowed.unflatten(0, (b,layer.n_heads))
     else: allowed = allowed.expand(b, 1, *allowed.shape)
     return allowed if real is None else allowed & real[:,None,None]
-
-# %% ../../nbs/10_attention/24_multihead.ipynb #9249ebc4
-@patch
-def check_call(self:DropInAttention, query, key, value, need_weights, attn_mask, is_causal):
-    "Refuse arguments that these layers cannot serve, with `ValueError`"
-    if need_weights:
-        raise ValueError('need_weights=True: these layers return no attention weights, and most '
-                         'never form them; call with need_weights=False')
-    if key is not value:
-        raise ValueError('keys and values are two tensors: '
-                         'expected one, the sequence itself or a context')
-    if is_causal and attn_mask is None and not self.layer.causal:
-        raise ValueError('is_causal=True without a mask: it says that attn_mask is the causal one, '
-                         'so give that as well, or build the layer with causal=True')
-    if key is query: return
-    if self.layer.causal:
-        raise ValueError('a causal layer attends to its own input: build it with causal=False to '
-                         'give it another sequence')
-    if attn_mask is not None:
-        raise ValueError('attn_mask with another sequence: only its padding can be hidden, with '
-                         'key_padding_mask')
-
-# %% ../../nbs/10_attention/24_multihead.ipynb #5438f674
-@patch
-def forward(self:DropInAttention,
-    query:Tensor, # (n, b, d); (b, n, d) with `batch_first`; or one sequence, (n, d)
-    key:Tensor, # The same tensor, or another sequence to attend to
-    value:Tensor, # The same tensor as `key`
-    key_padding_mask:Tensor=None, # (b, m), True or minus infinity at padding
-    need_weights:bool=False, # Only False: weights are not formed
-    attn_mask:Tensor=None, # (n, m) or (b*h, n, m), True or minus infinity where hidden
-    average_attn_weights:bool=True, # Not used, since no weights are returned
-    is_causal:bool=False, # Is `attn_mask` the causal mask? It is recognised in any case
-)->tuple: # Output, shaped as `query`, and None
-    "Attend as `nn.MultiheadAttention` does, or raise `ValueError`"
-    self.check_call(query, key, value, need_weights, attn_mask, is_causal)
-    alone = query.ndim==2
-    x,context = (self.rows_first(o, alone) for o in (query,key))
-    real = allowed_by(key_padding_mask, 'key_padding_mask')
-    if alone and real is not None: real = real.unsqueeze(0)
-    mask = layer_mask(self.layer, real, allowed_by(attn_mask, 'attn_mask'), len(x))
-    y,_ = self.layer(x, context=None if key is query else context, mask=mask)
-    if alone: return y[0],None
-    return (y if self.batch_first else y.transpose(0, 1)),None
-
-# %% ../../nbs/10_attention/24_multihead.ipynb #66be076f
-@patch
-def rows_first(self:DropInAttention, x, alone):
-    "Bring the batch to the first axis"
-    if alone: return x.unsqueeze(0)
-    return x if self.batch_first else x.transpose(0, 1)

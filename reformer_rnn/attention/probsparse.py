@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from fastcore.basics import patch
 
 from ..core import (
     check_choice,check_int,check_qkv,discrete_choice,in_transform,state_type,values_known)
@@ -191,39 +190,36 @@ class ProbSparseAttention(QKVAttention):
         if self.rem is not None: own = f'{own}, rem_rows={self.rem_rows}'
         return f'{super().extra_repr()}, {own}'
 
-# %% ../../nbs/10_attention/11_probsparse.ipynb #02d8efea
-@patch
-def current_sample(self:ProbSparseAttention, n, device)->Tensor: # (n, U)
-    "A new sample in training, and always the same one for a length in evaluation"
-    if self.training: return draw_sample(n, n, self.factor, None, device)
-    given = n,self.factor,self.seed,device
-    if self.drawn[0]==given: return self.drawn[1]
-    seed = self.seed+_SEEDS*self.config['depth']
-    generator = torch.Generator().manual_seed(seed)
-    sample = draw_sample(n, n, self.factor, generator, device)
-    if values_known(sample) and not in_transform(): self.drawn = given,sample
-    return sample
+    def current_sample(self, n, device)->Tensor: # (n, U)
+        "A new sample in training, and always the same one for a length in evaluation"
+        if self.training: return draw_sample(n, n, self.factor, None, device)
+        given = n,self.factor,self.seed,device
+        if self.drawn[0]==given: return self.drawn[1]
+        seed = self.seed+_SEEDS*self.config['depth']
+        generator = torch.Generator().manual_seed(seed)
+        sample = draw_sample(n, n, self.factor, generator, device)
+        if values_known(sample) and not in_transform(): self.drawn = given,sample
+        return sample
 
-# %% ../../nbs/10_attention/11_probsparse.ipynb #0a8e8b55
-@patch
-def attend(self:ProbSparseAttention, q, k, v, state, mask):
-    "Pick queries, attend, and blend with the matrices if there are any"
-    if state is not None:
-        raise ValueError('probsparse attention cannot continue from a state: which queries attend '
-                         'depends on all of them, also on later ones; give it the whole sequence')
-    if mask is not None:
-        raise ValueError('probsparse attention takes no mask: '
-                         'the number of queries that attend follows from the length, '
-                         'which all rows share; give it rows of one length')
-    b,_,n,_ = q.shape
-    sample = self.current_sample(n, q.device)
-    index = choose_queries(q, k, factor=self.factor, sample=sample)
-    out = attend_chosen(q, k, v, index, causal=self.causal)
-    if self.rem is not None:
-        r = len(self.rem.heads)
-        recurrent,_ = self.rem(v[:,:r], causal=self.causal)
-        rows = index if self.rem_rows=='selected' else None
-        out = blend_rows(out, recurrent, self.mu, rows)
-    if not self.causal: return out,None
-    lengths = index.new_full((b,), n)
-    return out,ReadOnce(lengths)
+    def attend(self, q, k, v, state, mask):
+        "Pick queries, attend, and blend with the matrices if there are any"
+        if state is not None:
+            raise ValueError('probsparse attention cannot continue from a state: which queries '
+                             'attend depends on all of them, also on later ones; give it the '
+                             'whole sequence')
+        if mask is not None:
+            raise ValueError('probsparse attention takes no mask: '
+                             'the number of queries that attend follows from the length, '
+                             'which all rows share; give it rows of one length')
+        b,_,n,_ = q.shape
+        sample = self.current_sample(n, q.device)
+        index = choose_queries(q, k, factor=self.factor, sample=sample)
+        out = attend_chosen(q, k, v, index, causal=self.causal)
+        if self.rem is not None:
+            r = len(self.rem.heads)
+            recurrent,_ = self.rem(v[:,:r], causal=self.causal)
+            rows = index if self.rem_rows=='selected' else None
+            out = blend_rows(out, recurrent, self.mu, rows)
+        if not self.causal: return out,None
+        lengths = index.new_full((b,), n)
+        return out,ReadOnce(lengths)

@@ -200,6 +200,7 @@ def _power_matrix(
     rows = F.pad(A.flip(-1), (0,K-1)).flatten(0, 2)
     return toeplitz(rows, K).unflatten(0, A.shape[:3]).transpose(2, 3)
 
+# %% ../../nbs/10_attention/07_rem.ipynb #58c6728d
 def _chunk_states(
     e:Tensor, # First state, then what each chunk adds, (h, parts, K, x)
     T:Tensor, # `_power_matrix` of at most 64 chunks
@@ -212,6 +213,7 @@ def _chunk_states(
     T = T[:,:,:K,:,:K].reshape(h, parts*K, parts*K)
     return (T @ e.flatten(1, 2)).view_as(e)
 
+# %% ../../nbs/10_attention/07_rem.ipynb #33c91063
 def _states_in_groups(e, T, rho, step):
     "The same for many chunks: the states between groups of them first, then those inside"
     h,parts,K,x = e.shape
@@ -227,6 +229,7 @@ def _states_in_groups(e, T, rho, step):
     z = _chunk_states(e, T, rho, step).unflatten(-1, (groups,x))
     return z.transpose(2, 3).flatten(2, 3)[:,:,:K]
 
+# %% ../../nbs/10_attention/07_rem.ipynb #4b1cf8a8
 def _multiples(n, step, like):
     "The numbers 0, step, ..., (n-1)*step"
     return torch.arange(0, n*step, step, dtype=like.dtype, device=like.device)
@@ -284,6 +287,7 @@ def _interleave(
     if pad: v = F.pad(v, (0,0,0,pad))
     return v.unflatten(2, (chunks,C,d)).permute(1,3,2,0,4,5).contiguous()
 
+# %% ../../nbs/10_attention/07_rem.ipynb #86427ce3
 def _mix_chunks(
     v:Tensor, # Values, (b, h, n, w)
     weights:_ChunkWeights, # Of these heads
@@ -292,8 +296,7 @@ def _mix_chunks(
     z:Tensor, # State, (b, h, parts, d, w)
 ): # `(out, z)`: out is (b, h, n, w), z the state after the last position, None unless causal
     "Product with recurrence encoding matrices, chunk by chunk"
-    n = v.shape[2]
-    C = min(weights.inner.shape[1], count_pieces(n, d))
+    C = min(weights.inner.shape[1], count_pieces(v.shape[2], d))
     x = _interleave(v, C, d)
     R = weights.R[:,:,:C]
     blocks = [weights.inner[:,:C,:C],weights.E[:,:,weights.E.shape[2]-C:]]
@@ -310,10 +313,10 @@ def _mix_chunks(
         R = torch.cat([R,R.flip(2)], 1)
         states = torch.cat([states,before(added[1].flip(2)).flip(2)], 1)
     out = torch.baddbmm(local, R.mT, states.flatten(2)).view_as(x)
-    out = out.permute(3,2,1,4,0,5).flatten(1, 3)[:,:n]
+    out = out.permute(3,2,1,4,0,5).flatten(1, 3)[:,:v.shape[2]]
     if not causal: return out.transpose(1, 2),None
     start = states[:,:,-1].unflatten(2, x.shape[3:])
-    left = n-(x.shape[2]-1)*C*d
+    left = v.shape[2]-(x.shape[2]-1)*C*d
     return out.transpose(1, 2),_last_state(x[:,:,-1], start, weights, left)
 
 # %% ../../nbs/10_attention/07_rem.ipynb #fcbeabd7
@@ -493,6 +496,7 @@ def mix_heads(v, rho, runs, causal, truncate, mask, states, queries, chunk_size)
     endless = causal and truncate is None # are there states?
     return x.to(v.dtype),tuple(states) if endless else None
 
+# %% ../../nbs/10_attention/07_rem.ipynb #d7053ebd
 def _mix_runs(v, rho, runs, causal, truncate, states, C):
     "Output and states of all runs of heads"
     n = v.shape[2]

@@ -192,6 +192,7 @@ def _runs(heads)->list: # Of (slice of heads, kinds, dilation)
         at = end
     return found
 
+# %% ../../nbs/10_attention/08_rsa.ipynb #d5be09bd
 def _owners(heads, share_pairs): # `(regular, pairs, owner)`
     "How many decays of both sorts there are, and which of them each head has"
     regular = []
@@ -202,6 +203,7 @@ def _owners(heads, share_pairs): # `(regular, pairs, owner)`
     owner = {i: j for j,sharing in enumerate([*regular,*pairs.values()]) for i in sharing}
     return len(regular),len(pairs),[owner[i] for i in range(len(heads))]
 
+# %% ../../nbs/10_attention/08_rsa.ipynb #5cb29ba9
 def _check_values(rem, v, state, causal, queries)->list: # Of sums, or of as many None
     "Refuse what the matrices of `rem` cannot mix"
     heads = len(rem.heads)

@@ -41,29 +41,26 @@ class _Tile:
         own = self.buffers(name, *x.shape)
         return own.copy_(x).flatten(0, 2)
 
-# %% ../../nbs/15_kernels/03_decay.ipynb #a01ca497
-@patch
-def run(self:_Tile, start):
-    "The states before each chunk and after the last"
-    d = self.Q.shape[-1]
-    dv = self.V.shape[-1]
-    self.states = self.buffers('states', self.chunks+1, self.N//self.chunks, d, dv)
-    added = self.states[1:].flatten(0, 1)
-    torch.bmm(self.written.mT, self.V, out=added)
-    if start is None: self.states[0] = 0
-    else: self.states[0] = start.flatten(0, 1)
-    self.fade(self.states.unbind(0), 1)
+    def run(self, start):
+        "The states before each chunk and after the last"
+        d = self.Q.shape[-1]
+        dv = self.V.shape[-1]
+        self.states = self.buffers('states', self.chunks+1, self.N//self.chunks, d, dv)
+        added = self.states[1:].flatten(0, 1)
+        torch.bmm(self.written.mT, self.V, out=added)
+        if start is None: self.states[0] = 0
+        else: self.states[0] = start.flatten(0, 1)
+        self.fade(self.states.unbind(0), 1)
 
-@patch
-def fade(self:_Tile, sums, step):
-    "Add to each sum what decay leaves of the one before it, or with step=-1 of the one after it"
-    kept = self.whole.unflatten(0, (self.chunks,-1))
-    chunks = list(enumerate(kept.unbind(0)))
-    for i,keep in chunks[::step]:
-        now = sums[i]
-        later = sums[i+1]
-        if step==1: later.addcmul_(now, keep)
-        else: now.addcmul_(later, keep)
+    def fade(self, sums, step):
+        "Add to each sum what decay leaves of the one before it, or with step=-1 after it"
+        kept = self.whole.unflatten(0, (self.chunks,-1))
+        chunks = list(enumerate(kept.unbind(0)))
+        for i,keep in chunks[::step]:
+            now = sums[i]
+            later = sums[i+1]
+            if step==1: later.addcmul_(now, keep)
+            else: now.addcmul_(later, keep)
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #28bc67c6
 class _HeadTile(_Tile):
@@ -82,6 +79,31 @@ class _HeadTile(_Tile):
         self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *square))
         self.A = torch.mul(self.QK, self.between, out=self.buffers('A', *square))
         self.A.tril_()
+
+    def gradients(self, dA, dQ, dK, S, R, want_g):
+        "Add to `dQ` and `dK` what comes through A, and return the gradient of the logarithms"
+        G = dA.mul_(self.between)
+        dg = None
+        if want_g: dg = self.factor_gradient(G, dQ, dK, S, R)
+        dQ.baddbmm_(G, self.K)
+        dK.baddbmm_(G.mT, self.Q)
+        return dg
+
+    def factor_gradient(self, G, dQ, dK, S, R):
+        "The gradient of the logarithms, through the factors"
+        C = self.C
+        terms = self.buffers('terms', self.N, self.sums.shape[1])
+        between,before,after,whole = terms.split([C**2,C,C,1], -1)
+        torch.mul(G, self.QK, out=between.unflatten(-1, (C,C)))
+        scratch = self.buffers('scratch', *dQ.shape)
+        torch.mul(dQ, self.Q, out=scratch)
+        torch.sum(scratch, -1, out=before)
+        torch.mul(dK, self.K, out=scratch)
+        torch.sum(scratch, -1, out=after)
+        through = torch.bmm(S.flatten(1).unsqueeze(-2), R.flatten(1).unsqueeze(-1))
+        torch.mul(through.view(-1), self.whole.view(-1), out=whole.squeeze(-1))
+        dg = terms @ self.sums.mT
+        return dg.unsqueeze(-1)
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #cf8d22d8
 def largest_block(
@@ -238,34 +260,6 @@ def _tile_gradients(tile, dO, R, want_g):
     dg = tile.gradients(dA, dQ, dK, S, R, want_g)
     first = buffers('last_R', *Rs[0].shape)
     return (dQ,dK,dV,dg),first.copy_(Rs[0])
-
-# %% ../../nbs/15_kernels/03_decay.ipynb #06591300
-@patch
-def gradients(self:_HeadTile, dA, dQ, dK, S, R, want_g):
-    "Add to `dQ` and `dK` what comes through A, and return the gradient of the logarithms"
-    G = dA.mul_(self.between)
-    dg = None
-    if want_g: dg = self.factor_gradient(G, dQ, dK, S, R)
-    dQ.baddbmm_(G, self.K)
-    dK.baddbmm_(G.mT, self.Q)
-    return dg
-
-@patch
-def factor_gradient(self:_HeadTile, G, dQ, dK, S, R):
-    "The gradient of the logarithms, through the factors"
-    C = self.C
-    terms = self.buffers('terms', self.N, self.sums.shape[1])
-    between,before,after,whole = terms.split([C**2,C,C,1], -1)
-    torch.mul(G, self.QK, out=between.unflatten(-1, (C,C)))
-    scratch = self.buffers('scratch', *dQ.shape)
-    torch.mul(dQ, self.Q, out=scratch)
-    torch.sum(scratch, -1, out=before)
-    torch.mul(dK, self.K, out=scratch)
-    torch.sum(scratch, -1, out=after)
-    through = torch.bmm(S.flatten(1).unsqueeze(-2), R.flatten(1).unsqueeze(-1))
-    torch.mul(through.view(-1), self.whole.view(-1), out=whole.squeeze(-1))
-    dg = terms @ self.sums.mT
-    return dg.unsqueeze(-1)
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #63d514e8
 @patch

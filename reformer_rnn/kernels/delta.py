@@ -8,7 +8,6 @@ __all__ = ['differentiable_delta_gradients', 'tiled_delta_attention']
 # %% ../../nbs/15_kernels/04_delta.ipynb #a08f85ae
 import torch
 from torch import Tensor
-from fastcore.basics import patch
 
 from ..attention.backend import register_kernel
 from ..attention.decay import least_decay,log_decays,sum_ranges
@@ -35,72 +34,63 @@ class _Tile:
         self.V = self.load('V', v, self.grow)
         self.multiply()
 
-# %% ../../nbs/15_kernels/04_delta.ipynb #cd7e5c9b
-@patch
-def multiply(self:_Tile):
-    "Products of the keys with queries and with each other, and the inverse of the system"
-    self.KK = torch.bmm(self.K, self.K.mT, out=self.buffers('KK', *self.square))
-    self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *self.square))
-    self.A = self.scaled('A', self.QK, self.between)
-    self.A.tril_()
-    self.KKd = self.scaled('KKd', self.KK, self.between)
-    system = self.buffers('system', *self.square)
-    torch.mul(self.KKd, self.beta, out=system)
-    eye = self.eye.expand(self.square)
-    self.inverse = torch.linalg.solve_triangular(system, eye, upper=False, unitriangular=True)
+    def multiply(self):
+        "Products of the keys with queries and with each other, and the inverse of the system"
+        self.KK = torch.bmm(self.K, self.K.mT, out=self.buffers('KK', *self.square))
+        self.QK = torch.bmm(self.Q, self.K.mT, out=self.buffers('QK', *self.square))
+        self.A = self.scaled('A', self.QK, self.between)
+        self.A.tril_()
+        self.KKd = self.scaled('KKd', self.KK, self.between)
+        system = self.buffers('system', *self.square)
+        torch.mul(self.KKd, self.beta, out=system)
+        eye = self.eye.expand(self.square)
+        self.inverse = torch.linalg.solve_triangular(system, eye, upper=False, unitriangular=True)
 
-# %% ../../nbs/15_kernels/04_delta.ipynb #3ce8e34b
-@patch
-def load(self:_Tile, name, x, factor=None):
-    "The tile of `x` as chunks, times a factor of each position"
-    x = self.cut(x)
-    own = self.buffers(name, *x.shape)
-    if factor is None: own.copy_(x)
-    else:
-        factor = factor.view(*x.shape[:-1], 1)
-        torch.mul(x, factor, out=own)
-    return own.flatten(0, 2)
+    def load(self, name, x, factor=None):
+        "The tile of `x` as chunks, times a factor of each position"
+        x = self.cut(x)
+        own = self.buffers(name, *x.shape)
+        if factor is None: own.copy_(x)
+        else:
+            factor = factor.view(*x.shape[:-1], 1)
+            torch.mul(x, factor, out=own)
+        return own.flatten(0, 2)
 
-@patch
-def store(self:_Tile, x, whole, factor=None):
+    def weigh(self, g):
+        "Prepare the decays: as factors of values and outputs, or of every product of two positions"
+        if not may_divide(g): return self.factors(g)
+        shrink = (g @ self.triangle.mT).exp_()
+        self.shrink = shrink.unsqueeze(-1) # products from the start
+        self.grow = self.shrink.reciprocal()
+        self.whole = self.shrink[:,-1:]
+
+    def factors(self, g):
+        """Products of decays between two positions, from the start, to the end, and over the whole
+        chunk"""
+        C = self.C
+        sums = self.buffers('decays', self.N, self.sums.shape[1])
+        torch.mm(g, self.sums, out=sums).exp_()
+        between,before,after,whole = sums.split([C**2,C,C,1], -1)
+        self.between = between.unflatten(-1, (C,C))
+        self.whole = whole.unsqueeze(-1)
+        self.before = before.unsqueeze(-1)
+        self.after = after.unsqueeze(-1)
+
+    def scaled(self, name, x, factor):
+        "`x` times `factor`, if there is one"
+        if factor is None: return x
+        own = self.buffers(name, *x.shape)
+        return torch.mul(x, factor, out=own)
+
+# %% ../../nbs/15_kernels/04_delta.ipynb #50ae5dc9
+def _store(tile, x, whole, factor=None):
     "Put chunks, times a factor of each position, into the tile of `whole`"
-    place = self.cut(whole)
+    place = tile.cut(whole)
     x = x.view(place.shape)
     if factor is None: place.copy_(x)
     else:
         factor = factor.view(*x.shape[:-1], 1)
         torch.mul(x, factor, out=place)
-
-# %% ../../nbs/15_kernels/04_delta.ipynb #36aa6dc1
-@patch
-def weigh(self:_Tile, g):
-    "Prepare the decays: as factors of values and outputs, or of every product of two positions"
-    if not may_divide(g): return self.factors(g)
-    shrink = (g @ self.triangle.mT).exp_()
-    self.shrink = shrink.unsqueeze(-1) # products from the start
-    self.grow = self.shrink.reciprocal()
-    self.whole = self.shrink[:,-1:]
-
-# %% ../../nbs/15_kernels/04_delta.ipynb #30fd9548
-@patch
-def factors(self:_Tile, g):
-    """Products of decays between two positions, from the start, to the end, and over the whole
-    chunk"""
-    C = self.C
-    sums = self.buffers('decays', self.N, self.sums.shape[1])
-    torch.mm(g, self.sums, out=sums).exp_()
-    between,before,after,whole = sums.split([C**2,C,C,1], -1)
-    self.between = between.unflatten(-1, (C,C))
-    self.whole = whole.unsqueeze(-1)
-    self.before = before.unsqueeze(-1)
-    self.after = after.unsqueeze(-1)
-
-@patch
-def scaled(self:_Tile, name, x, factor):
-    "`x` times `factor`, if there is one"
-    if factor is None: return x
-    own = self.buffers(name, *x.shape)
-    return torch.mul(x, factor, out=own)
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #367baa52
 def _by_chunk(tile, *xs):
@@ -275,7 +265,7 @@ class _Delta(torch.autograd.Function):
                 tile = _Tile(buffers, (q,k,v,beta,g), cut, constants)
                 _run_states(tile, None if before is None else before[rows])
                 after[rows] = tile.states[-1].view_as(after[rows])
-                tile.store(_tile_output(tile), out, tile.shrink)
+                _store(tile, _tile_output(tile), out, tile.shrink)
         ctx.save_for_backward(q, k, v, beta, g, a, S, *states[:-1])
         ctx.C = C
         ctx.set_materialize_grads(False) # no zeros for outputs without a gradient
@@ -294,7 +284,7 @@ def _store_gradients(tile, dO, grads):
     "Copy the gradients of a tile into those of the whole sequence"
     factors = None,None,tile.grow,None,None
     for whole,x,factor in zip(grads, _tile_gradients(tile, dO), factors):
-        if x is not None: tile.store(x, whole, factor)
+        if x is not None: _store(tile, x, whole, factor)
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #ac7956b9
 def _backward(ctx, dO, R_last):
