@@ -15,8 +15,8 @@ from reformer_rnn.runs.experiment import find_experiment
 from reformer_rnn.runs.keep import load_run
 
 # These are built on; the last two stand in a model only while it is timed or examined
-BASES = {'AttentionLayer', 'QKVAttention', 'DeltaLayer', 'ForgettingAttention', 'TwoWayAttention', 'LearnedMap',
-         'InPlaceSoftmax', 'ForeignLayer'}
+BASES = {'HeadedLayer', 'AttentionLayer', 'QKVAttention', 'DeltaLayer', 'ForgettingAttention', 'TwoWayAttention',
+         'LearnedMap', 'InPlaceSoftmax', 'ForeignLayer'}
 FILES = ['config.json', 'model.safetensors', 'checksums.json']
 
 def ids(n=11): return (torch.randint(0, n, (2, 13)),)

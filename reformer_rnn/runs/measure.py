@@ -141,10 +141,13 @@ def timed_units(
     calls:dict, # (what, name) -> (function without arguments, units of work in a call)
     rounds:int, # Timed calls of each
 )->list: # One dict per call
-    "Call all functions in turns, and tabulate the seconds per unit of every round, on the clock that counts"
+    "Call all functions in turns, and tabulate the seconds of every round per unit of work"
     found = in_turns({key: call for key,(call,_) in calls.items()}, rounds)
-    return [dict(what=what, name=name, seconds=[s/units for s in rounds_of(found[what,name].record)])
-            for (what,name),(_,units) in calls.items()]
+    rows = []
+    for (what,name),(_,units) in calls.items():
+        seconds = rounds_of(found[what,name].record)
+        rows.append(dict(what=what, name=name, seconds=[s/units for s in seconds]))
+    return rows
 
 def training_call(
     model, # Language model, or encoder and decoder; what it returns begins with the logits
