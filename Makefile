@@ -10,7 +10,7 @@ demo test test-quick test-newest run reproduce: export WANDB_MODE ?= offline
 # Not for run: there it would keep the pictures out of the notebooks.
 demo test test-quick test-newest reproduce: export MPLBACKEND ?= Agg
 
-.PHONY: help install demo reproduce test test-quick test-newest export run docs preview clean distclean
+.PHONY: help install demo reproduce test test-quick test-newest gpu export run docs preview clean distclean
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -35,6 +35,9 @@ test-quick: $(READY) ## What takes a minute: everything in step, imports, ledger
 
 test-newest: $(READY) ## Install the wheel beside the newest fastai and fastcore there are, and train with it
 	$(BIN)/python -m pytest -m slow -n 0 -s
+
+gpu: $(READY) ## Measure every kernel and layer on a CUDA device, in ten minutes at most; stored in results/gpu.json
+	timeout 600 $(BIN)/python tools/measure_gpu.py --out results/gpu.json
 
 export: $(READY) ## Write the package and README.md from the notebooks
 	$(BIN)/nbdev_export

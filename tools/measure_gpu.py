@@ -1,0 +1,162 @@
+"""What the attention functions cost on a GPU: by every kernel that can compute them, beside PyTorch's fused attention.
+
+    python tools/measure_gpu.py --out results/gpu.json
+
+It needs PyTorch and the package, and uses flash-linear-attention where it is installed. Every row is printed and stored
+as soon as it is there, so that a run which is cut short loses nothing. First come the plain forms and models, then the
+kernels that have to be compiled, which takes up to a minute each."""
+import argparse, json, time
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import torch
+import torch.nn.functional as F
+
+import reformer_rnn
+from reformer_rnn.core import record_choices, repeat_choices
+from reformer_rnn.attention.backend import attention_kernels, kernels_used
+from reformer_rnn.attention.decay import decay_attention
+from reformer_rnn.attention.delta import delta_attention
+from reformer_rnn.attention.forms import Traffic
+from reformer_rnn.attention.linear import linear_attention
+from reformer_rnn.attention.local import local_attention
+from reformer_rnn.attention.lsh import lsh_attention
+from reformer_rnn.attention.rem import rem_mix
+from reformer_rnn.models.lm import LM
+
+def fused(q, k, v): return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+def functions(backend):
+    "Name -> (rule, function, letters of its arguments)"
+    how = dict(backend=backend)
+    return {
+        'linear': ('linear', lambda q, k, v: linear_attention(q, k, v, causal=True, **how)[0], 'q k v'),
+        'decay for each head': ('decay', lambda q, k, v, a: decay_attention(q, k, v, decay=a, **how)[0], 'q k v a'),
+        'decay for each channel': ('decay', lambda q, k, v, A: decay_attention(q, k, v, decay=A, **how)[0], 'q k v A'),
+        'delta': ('delta', lambda q, u, v, b: delta_attention(q, u, v, b, **how)[0], 'q u v b'),
+        'gated delta': ('delta', lambda q, u, v, b, a: delta_attention(q, u, v, b, decay=a, **how)[0], 'q u v b a'),
+        'local, 512': ('local', lambda q, k, v: local_attention(q, k, v, window=512, **how)[0], 'q k v'),
+        'hashed, 4 rounds': ('lsh', lambda q, v: lsh_attention(q, v, n_hashes=4, causal=True, **how)[0], 'q v'),
+        'hashed, 1 round': ('lsh', lambda q, v: lsh_attention(q, v, n_hashes=1, causal=True, **how)[0], 'q v')}
+
+def inputs(device, dtype, b, h, n, d):
+    "Random tensors by letter; decays and rates are float32, as layers compute them"
+    make = partial(torch.randn, device=device)
+    rates = partial(torch.rand, device=device)
+    xs = dict(q=make(b, h, n, d), k=make(b, h, n, d), v=make(b, h, n, d), u=F.normalize(make(b, h, n, d), dim=-1))
+    xs = {name: x.to(dtype) for name, x in xs.items()}
+    xs |= dict(b=rates(b, h, n), a=.8+.2*rates(b, h, n), A=.8+.2*rates(b, h, n, d))
+    return {name: x.requires_grad_() for name, x in xs.items()}
+
+def milliseconds(call, rounds):
+    "Median of the times between two events; on a CPU, of the clock on the wall"
+    if not torch.cuda.is_available():
+        start = time.perf_counter()
+        call()
+        return 1e3*(time.perf_counter()-start)
+    times = []
+    for i in range(rounds+3):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        if i >= 3: times.append(begin.elapsed_time(end))
+    return median(times)
+
+def peak_mib(call):
+    if not torch.cuda.is_available(): return None
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    call()
+    return (torch.cuda.max_memory_allocated()-before)/2**20
+
+def measure_function(f, xs, rounds):
+    "Both passes and the forward pass of a function, with launches and memory"
+    g = torch.randn_like(f(*xs))
+    def both(): torch.autograd.grad(f(*xs), xs, g)
+    def forward():
+        with torch.no_grad(): f(*xs)
+    with kernels_used() as used: both()
+    with Traffic() as there: out = f(*xs)
+    with Traffic() as back: torch.autograd.grad(out, xs, g)
+    return dict(kernels=used, forward_ms=milliseconds(forward, rounds), both_ms=milliseconds(both, rounds),
+                launches=(there.calls, back.calls), peak_mib=peak_mib(both))
+
+def error_of(name, backend, device, dtype):
+    "Largest error of output and gradients on a small case, relative to the largest value in float64 on a CPU"
+    torch.manual_seed(0)
+    exact = {letter: x.detach().double() for letter, x in inputs('cpu', dtype, 1, 2, 300, 64).items()}
+    def results(backend, place, xs):
+        _, f, letters = functions(backend)[name]
+        own = [xs[o].to(place).requires_grad_() for o in letters.split()]
+        out = f(*own)
+        return [o.detach().cpu().double() for o in (out, *torch.autograd.grad(out.float().square().sum(), own))]
+    given = {letter: x if letter in 'aAb' else x.to(dtype) for letter, x in exact.items()}
+    with record_choices() as made: wanted = results('plain', 'cpu', exact)
+    with repeat_choices([o.to(device) for o in made]):
+        found = results(backend, device, {o: x.float() if o in 'aAb' else x for o, x in given.items()})
+    return [((a-b).abs().max()/b.abs().max()).item() for a, b in zip(found, wanted)]
+
+def train_speed(name, device, rounds, b=16, n=1024):
+    "Tokens per second of training a model of six blocks, width 512, in bfloat16 by autocast"
+    options = dict(window=128) if name in ('local', 'sliding', 'block_recurrent', 'memorizing') else {}
+    model = LM(256, 512, 6, 8, attention=name, max_len=n, **options).to(device)
+    optimiser = torch.optim.AdamW(model.parameters(), fused=device == 'cuda')
+    ids = torch.randint(0, 256, (b, n), device=device)
+    def step():
+        optimiser.zero_grad()
+        with torch.autocast(device, torch.bfloat16): logits = model(ids)
+        F.cross_entropy(logits.float().flatten(0, 1), ids.flatten()).backward()
+        optimiser.step()
+    return dict(tokens_per_second=round(1e3*b*n/milliseconds(step, rounds)), peak_mib=peak_mib(step))
+
+LAYERS = ('softmax', 'linear', 'retention', 'gated_linear', 'delta', 'gated_delta', 'local', 'sliding', 'relative', 'rsa',
+          'lsh', 'memorizing', 'block_recurrent')
+
+def rows(args, device):
+    "All measurements, in the order in which they are made"
+    dtype = getattr(torch, args.dtype)
+    xs = inputs(device, dtype, args.batch, args.heads, args.length, args.width)
+    def function(name, kernel):
+        rule, f, letters = functions(kernel)[name]
+        return lambda: measure_function(f, [xs[o] for o in letters.split()], args.rounds)
+    yield 'fused attention', 'torch', lambda: measure_function(fused, [xs[o] for o in 'qkv'], args.rounds)
+    plain = functions('plain')
+    for name in plain: yield name, 'plain', function(name, 'plain')
+    yield 'matrices of recurrences', 'plain', lambda: measure_function(
+        lambda v: rem_mix(v, 'regular', decay=.9)[0], [xs['v']], args.rounds)
+    for name in plain: yield f'error of {name}', 'plain', lambda: dict(errors=error_of(name, 'plain', device, dtype))
+    for name in LAYERS: yield f'training {name}', 'auto', lambda: train_speed(name, device, args.rounds)
+    for name, (rule, _, _) in sorted(plain.items(), key=lambda o: o[0] not in ('local, 512', 'linear', 'delta')):
+        for kernel in [o for o in attention_kernels(rule) if o not in ('plain', 'tiles')]:
+            yield name, kernel, function(name, kernel)
+            yield f'error of {name}', kernel, lambda: dict(errors=error_of(name, kernel, device, dtype))
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--out', type=Path, default=Path('results/gpu.json'), help='JSON file')
+    parser.add_argument('--batch', type=int, default=4)
+    parser.add_argument('--heads', type=int, default=16)
+    parser.add_argument('--length', type=int, default=4096)
+    parser.add_argument('--width', type=int, default=64)
+    parser.add_argument('--dtype', default='bfloat16')
+    parser.add_argument('--rounds', type=int, default=10)
+    args = parser.parse_args()
+    device = 'cuda' if torch.cuda.is_available() else 'cpu'
+    record = dict(date=datetime.now(timezone.utc).isoformat(timespec='seconds'), torch=torch.__version__,
+                  version=reformer_rnn.__version__, device=torch.cuda.get_device_name() if device == 'cuda' else 'cpu',
+                  config={name: str(o) for name, o in vars(args).items()}, rows=[])
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    for name, kernel, measure in rows(args, device):
+        start = time.perf_counter()
+        try: found = measure()
+        except (ValueError, RuntimeError) as e: found = dict(refused=str(e).split('\n')[0][:300])
+        row = dict(name=name, kernel=kernel, seconds=round(time.perf_counter()-start, 2)) | found
+        print(json.dumps(row), flush=True)
+        record['rows'].append(row)
+        args.out.write_text(json.dumps(record, indent=1))
+
+if __name__ == '__main__': main()
