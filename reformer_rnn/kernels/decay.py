@@ -10,7 +10,6 @@ import math
 
 import torch
 from torch import Tensor
-from fastcore.basics import patch
 
 from ..attention.backend import register_kernel
 from ..attention.decay import chunked_decay_attention,least_decay,log_decays
@@ -140,8 +139,9 @@ def _between(A, s):
     return both[:,:,s:,:s]
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #8e4b9f16
-class _ChannelTile(_Tile):
-    "One decay per channel and position; chunks are padded to a power of two"
+class _BlockFactors(_Tile):
+    """One decay per channel and position: factors of blocks, inside which quotients of products are
+    safe; chunks are padded to a power of two"""
     def length(self, C): return 1<<(C-1).bit_length()
 
     def load(self, name, x):
@@ -155,86 +155,44 @@ class _ChannelTile(_Tile):
         place = self.buffers(name, *x.shape)
         return torch.mul(x, y, out=place)
 
-    def weigh(self, g):
-        "Compute the factors, A, and the factors of the state"
-        self.A = self.buffers('A', self.N, self.C, self.C)
-        self.block = largest_block(g)
-        self.within_blocks(g)
-        self.rounds = []
+    def within_blocks(self, g):
+        "Compute the factors of blocks, and the parts of A inside them"
         s = self.block
-        total = self.total
-        while s<self.C:
-            total = self.between_blocks(s, total)
-            s *= 2
-        self.whole = total.mT
+        self.after = self.buffers('after', *g.shape)
+        if s==1: return self.single_positions(g)
+        ones = torch.ones(s, s, dtype=g.dtype, device=g.device)
+        self.ones = ones.tril_()
+        upto = self.buffers('before', *g.shape)
+        blocks = _blocks(g, s)
+        torch.bmm(self.ones.expand(len(blocks), s, s), blocks, out=_blocks(upto, s))
+        self.upto = upto.exp_()
+        self.inverse = torch.reciprocal(upto, out=self.buffers('inverse', *g.shape))
+        total = upto[:,s-1::s]
+        self.total = total.clone()
+        self.see_inside(s)
+        inverse = self.inverse.unflatten(1, (-1,s))
+        after = self.after.unflatten(1, (-1,s))
+        torch.mul(inverse, self.total.unsqueeze(2), out=after)
+        self.before = upto
+        if s<self.C: self.before = upto.clone() # which rounds change
 
-# %% ../../nbs/15_kernels/03_decay.ipynb #6ef81d03
-@patch
-def within_blocks(self:_ChannelTile, g):
-    "Compute the factors of blocks, and the parts of A inside them"
-    s = self.block
-    self.after = self.buffers('after', *g.shape)
-    if s==1: return self.single_positions(g)
-    ones = torch.ones(s, s, dtype=g.dtype, device=g.device)
-    self.ones = ones.tril_()
-    upto = self.buffers('before', *g.shape)
-    blocks = _blocks(g, s)
-    torch.bmm(self.ones.expand(len(blocks), s, s), blocks, out=_blocks(upto, s))
-    self.upto = upto.exp_()
-    self.inverse = torch.reciprocal(upto, out=self.buffers('inverse', *g.shape))
-    total = upto[:,s-1::s]
-    self.total = total.clone()
-    self.see_inside(s)
-    inverse = self.inverse.unflatten(1, (-1,s))
-    after = self.after.unflatten(1, (-1,s))
-    torch.mul(inverse, self.total.unsqueeze(2), out=after)
-    self.before = upto
-    if s<self.C: self.before = upto.clone() # which rounds change
+    def see_inside(self, s):
+        "Compute the parts of A inside blocks of s positions"
+        self.scaled_Q = self.product('scaled_Q', self.Q, self.upto)
+        self.scaled_K = self.product('scaled_K', self.K, self.inverse)
+        inside = torch.bmm(_blocks(self.scaled_Q, s), _blocks(self.scaled_K, s).mT)
+        inside = inside.tril_().view(self.N, -1, s, s)
+        if s<self.C: self.A.zero_()
+        _within(self.A, s).copy_(inside)
 
-# %% ../../nbs/15_kernels/03_decay.ipynb #e6c27a81
-@patch
-def see_inside(self:_ChannelTile, s):
-    "Compute the parts of A inside blocks of s positions"
-    self.scaled_Q = self.product('scaled_Q', self.Q, self.upto)
-    self.scaled_K = self.product('scaled_K', self.K, self.inverse)
-    inside = torch.bmm(_blocks(self.scaled_Q, s), _blocks(self.scaled_K, s).mT)
-    inside = inside.tril_().view(self.N, -1, s, s)
-    if s<self.C: self.A.zero_()
-    _within(self.A, s).copy_(inside)
-
-# %% ../../nbs/15_kernels/03_decay.ipynb #0f4f7794
-@patch
-def single_positions(self:_ChannelTile, g):
-    "Blocks of one position, without any division: for gates that are almost shut"
-    self.before = g.exp_()
-    self.total = g.clone()
-    self.after.fill_(1)
-    QK = self.product('QK', self.Q, self.K)
-    own = self.A.zero_().diagonal(0, 1, 2)
-    own.copy_(QK.sum(-1))
-
-# %% ../../nbs/15_kernels/03_decay.ipynb #2ed0bfb8
-@patch
-def between_blocks(self:_ChannelTile, s, total):
-    "The part of A in which second blocks see first ones, and the factors of blocks twice as long"
-    _,upto = _pairs(self.before, s)
-    after,_ = _pairs(self.after, s)
-    _,Q = _pairs(self.Q, s)
-    K,_ = _pairs(self.K, s)
-    kept = []
-    for name,x in (('upto',upto),('after',after)):
-        own = self.buffers(f'{name}{s}', *x.shape)
-        kept.append(own.copy_(x))
-    self.rounds.append((s,*kept))
-    asked = self.product(f'asked{s}', Q, upto)
-    written = self.product(f'written{s}', K, after)
-    if s==1: seen = self.product('QK1', asked, written).sum(-1, keepdim=True)
-    else: seen = asked @ written.mT
-    _between(self.A, s).copy_(seen)
-    first,second = total.unflatten(1, (-1,2)).unbind(2)
-    upto.mul_(first.unsqueeze(2))
-    after.mul_(second.unsqueeze(2))
-    return first*second
+    def single_positions(self, g):
+        "Blocks of one position, without any division: for gates that are almost shut"
+        self.before = g.exp_()
+        self.total = g.clone()
+        self.after.fill_(1)
+        QK = self.product('QK', self.Q, self.K)
+        own = self.A.zero_().diagonal(0, 1, 2)
+        own.copy_(QK.sum(-1))
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #224b7a38
 def _tile_gradients(tile, dO, R, want_g):
@@ -261,66 +219,100 @@ def _tile_gradients(tile, dO, R, want_g):
     first = buffers('last_R', *Rs[0].shape)
     return (dQ,dK,dV,dg),first.copy_(Rs[0])
 
-# %% ../../nbs/15_kernels/03_decay.ipynb #63d514e8
-@patch
-def gradients(self:_ChannelTile, dA, dQ, dK, S, R, want_g):
-    "The same, from the whole chunk to blocks, and then inside them"
-    before = self.product('through_before', dQ, self.Q)
-    after = self.product('through_after', dK, self.K)
-    through = self.product('through', S, R).sum(-1)
-    total = through.unsqueeze(1)*self.whole.mT
-    for s,upto,kept in self.rounds[::-1]:
-        _,b = _pairs(before, s)
-        a,_ = _pairs(after, s)
-        second = total+b.sum(2)
-        total = torch.stack([second,total+a.sum(2)], 2).flatten(1, 2)
-        block = _between(dA, s)
-        written = self.buffers(f'written{s}', *kept.shape)
-        asked = self.buffers(f'asked{s}', *upto.shape)
-        times = torch.mul if s==1 else torch.matmul # one number times a row
-        q = times(block, written).mul_(upto)
-        k = times(block.mT, asked).mul_(kept)
-        _pairs(dQ, s)[1].add_(q)
-        b.addcmul_(q, _pairs(self.Q, s)[1])
-        _pairs(dK, s)[0].add_(k)
-        a.addcmul_(k, _pairs(self.K, s)[0])
-    return self.gradients_within(dA, dQ, dK, before, after, total)
-
 # %% ../../nbs/15_kernels/03_decay.ipynb #9cdcac54
-@patch
-def gradients_within(self:_ChannelTile, dA, dQ, dK, before, after, total):
-    "Add the gradients through the blocks, and return those of the logarithms"
-    s = self.block
-    own = dA.diagonal(0, 1, 2).unsqueeze(-1)
-    last = total
-    if s>1:
-        last = total+after.unflatten(1, (-1,s)).sum(2)
-        self.through_quotients(dA, dQ, dK, before, after)
-    dQ.addcmul_(own, self.K)
-    dK.addcmul_(own, self.Q)
-    if s==1: return before.add_(last)
-    before.sub_(after)
-    before[:,s-1::s].add_(last)
-    blocks = _blocks(before, s)
-    ones = self.ones.mT.expand(len(blocks), s, s)
-    torch.bmm(ones, blocks, out=_blocks(after, s))
-    return after
+class _BlockGradients(_BlockFactors):
+    "What comes back through the blocks"
+    def gradients_within(self, dA, dQ, dK, before, after, total):
+        "Add the gradients through the blocks, and return those of the logarithms"
+        s = self.block
+        own = dA.diagonal(0, 1, 2).unsqueeze(-1)
+        last = total
+        if s>1:
+            last = total+after.unflatten(1, (-1,s)).sum(2)
+            self.through_quotients(dA, dQ, dK, before, after)
+        dQ.addcmul_(own, self.K)
+        dK.addcmul_(own, self.Q)
+        if s==1: return before.add_(last)
+        before.sub_(after)
+        before[:,s-1::s].add_(last)
+        blocks = _blocks(before, s)
+        ones = self.ones.mT.expand(len(blocks), s, s)
+        torch.bmm(ones, blocks, out=_blocks(after, s))
+        return after
+
+    def through_quotients(self, dA, dQ, dK, before, after):
+        "Add what comes through the parts of A inside blocks"
+        s = self.block
+        inside = _within(dA, s)
+        inside = inside.reshape(-1, s, s).tril(-1)
+        q = self.buffers('inside_Q', *dQ.shape)
+        k = self.buffers('inside_K', *dQ.shape)
+        torch.bmm(inside, _blocks(self.scaled_K, s), out=_blocks(q, s))
+        torch.bmm(inside.mT, _blocks(self.scaled_Q, s), out=_blocks(k, s))
+        before.addcmul_(q, self.scaled_Q)
+        after.addcmul_(k, self.scaled_K)
+        dQ.addcmul_(q, self.upto)
+        dK.addcmul_(k, self.inverse)
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #8a53ee41
-@patch
-def through_quotients(self:_ChannelTile, dA, dQ, dK, before, after):
-    "Add what comes through the parts of A inside blocks"
-    s = self.block
-    inside = _within(dA, s)
-    inside = inside.reshape(-1, s, s).tril(-1)
-    q = self.buffers('inside_Q', *dQ.shape)
-    k = self.buffers('inside_K', *dQ.shape)
-    torch.bmm(inside, _blocks(self.scaled_K, s), out=_blocks(q, s))
-    torch.bmm(inside.mT, _blocks(self.scaled_Q, s), out=_blocks(k, s))
-    before.addcmul_(q, self.scaled_Q)
-    after.addcmul_(k, self.scaled_K)
-    dQ.addcmul_(q, self.upto)
-    dK.addcmul_(k, self.inverse)
+class _ChannelTile(_BlockGradients):
+    "All of A: the blocks, and between them the rounds in which second ones see first ones"
+    def weigh(self, g):
+        "Compute the factors, A, and the factors of the state"
+        self.A = self.buffers('A', self.N, self.C, self.C)
+        self.block = largest_block(g)
+        self.within_blocks(g)
+        self.rounds = []
+        s = self.block
+        total = self.total
+        while s<self.C:
+            total = self.between_blocks(s, total)
+            s *= 2
+        self.whole = total.mT
+
+    def between_blocks(self, s, total):
+        "The part of A in which second blocks see first ones, and the factors of blocks twice as long"
+        _,upto = _pairs(self.before, s)
+        after,_ = _pairs(self.after, s)
+        _,Q = _pairs(self.Q, s)
+        K,_ = _pairs(self.K, s)
+        kept = []
+        for name,x in (('upto',upto),('after',after)):
+            own = self.buffers(f'{name}{s}', *x.shape)
+            kept.append(own.copy_(x))
+        self.rounds.append((s,*kept))
+        asked = self.product(f'asked{s}', Q, upto)
+        written = self.product(f'written{s}', K, after)
+        if s==1: seen = self.product('QK1', asked, written).sum(-1, keepdim=True)
+        else: seen = asked @ written.mT
+        _between(self.A, s).copy_(seen)
+        first,second = total.unflatten(1, (-1,2)).unbind(2)
+        upto.mul_(first.unsqueeze(2))
+        after.mul_(second.unsqueeze(2))
+        return first*second
+
+    def gradients(self, dA, dQ, dK, S, R, want_g):
+        "The same, from the whole chunk to blocks, and then inside them"
+        before = self.product('through_before', dQ, self.Q)
+        after = self.product('through_after', dK, self.K)
+        through = self.product('through', S, R).sum(-1)
+        total = through.unsqueeze(1)*self.whole.mT
+        for s,upto,kept in self.rounds[::-1]:
+            _,b = _pairs(before, s)
+            a,_ = _pairs(after, s)
+            second = total+b.sum(2)
+            total = torch.stack([second,total+a.sum(2)], 2).flatten(1, 2)
+            block = _between(dA, s)
+            written = self.buffers(f'written{s}', *kept.shape)
+            asked = self.buffers(f'asked{s}', *upto.shape)
+            times = torch.mul if s==1 else torch.matmul # one number times a row
+            q = times(block, written).mul_(upto)
+            k = times(block.mT, asked).mul_(kept)
+            _pairs(dQ, s)[1].add_(q)
+            b.addcmul_(q, _pairs(self.Q, s)[1])
+            _pairs(dK, s)[0].add_(k)
+            a.addcmul_(k, _pairs(self.K, s)[0])
+        return self.gradients_within(dA, dQ, dK, before, after, total)
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #2fc423ed
 def _tiles(xs, C, S, states):
