@@ -176,6 +176,17 @@ def test_reading_leads_to_every_experiment():
     missing = [o for o in pages if f'({o})' not in reading]
     assert pages and not missing, f'execute nbs/01_reading.ipynb, which lists experiments, or link there {missing}'
 
+@pytest.mark.parametrize('name, path', modules(), ids=[name for name, _ in modules()])
+def test_classes_stand_whole(name, path):
+    "No editor sees a method that is patched onto a class of its own file; what other files define may be extended."
+    body = ast.parse(path.read_text()).body
+    own = {o.name for o in body if isinstance(o, ast.ClassDef)}
+    apart = []
+    for o in body:
+        if not isinstance(o, ast.FunctionDef) or 'patch' not in map(ast.unparse, o.decorator_list): continue
+        if ast.unparse(o.args.args[0].annotation) in own: apart.append(o.name)
+    assert not apart, f'methods outside their class: {apart}'
+
 SCRIPTS = sorted(p.relative_to(ROOT).as_posix() for d in ('tests', 'tools') for p in (ROOT/d).rglob('*.py'))
 
 @pytest.mark.parametrize('name', SCRIPTS)

@@ -113,8 +113,8 @@ def train_speed(name, device, rounds, b=16, n=1024):
         optimiser.step()
     return dict(tokens_per_second=round(1e3*b*n/milliseconds(step, rounds)), peak_mib=peak_mib(step))
 
-LAYERS = ('softmax', 'linear', 'retention', 'gated_linear', 'delta', 'gated_delta', 'local', 'sliding', 'relative', 'rsa',
-          'lsh', 'memorizing', 'block_recurrent')
+LAYERS = ('softmax', 'linear', 'retention', 'gated_linear', 'delta', 'gated_delta', 'local', 'sliding', 'relative',
+          'rsa', 'lsh', 'memorizing', 'block_recurrent')
 
 def rows(args, device):
     "All measurements, in the order in which they are made"

@@ -223,9 +223,9 @@ def look_up(
     real:Tensor, # (b, W+r+n), or None
     store:Store, # All blocks before the present one
     window:int, # W
-    k_neighbours:int, # As for `knn_attention`, like the others
-    approximate:bool,
-    empty:str,
+    k_neighbours:int, # Keys that a query reads, as for `knn_attention`
+    approximate:bool, # Are they found approximately? As there
+    empty:str, # What stands in a memory that is not full yet, as there
     fresh:bool=False, # Has nothing been written to the store yet?
 ): # `(out, store)`
     "Look up each query in the blocks before its own, and write all complete blocks to the store"

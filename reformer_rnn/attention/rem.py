@@ -135,7 +135,9 @@ class Eigenvalues(NamedTuple):
     sine:Tensor=None # Which heads read the imaginary part, boolean (h,)
 
     @property
-    def parts(self): return 1 if self.theta is None else 2
+    def parts(self)->int:
+        "Real numbers of a state for each channel: two for complex eigenvalues"
+        return 1 if self.theta is None else 2
 
     def of_heads(self, heads, parts):
         "Those of a slice of heads; with one part, these are regular"

@@ -271,7 +271,7 @@ class _ChannelTile(_BlockGradients):
         self.whole = total.mT
 
     def between_blocks(self, s, total):
-        "The part of A in which second blocks see first ones, and the factors of blocks twice as long"
+        "The part of A in which second blocks see first ones, and the factors of longer blocks"
         _,upto = _pairs(self.before, s)
         after,_ = _pairs(self.after, s)
         _,Q = _pairs(self.Q, s)
