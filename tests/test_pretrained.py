@@ -16,7 +16,7 @@ from reformer_rnn.runs.keep import load_run
 
 # These are built on; the last two stand in a model only while it is timed or examined
 BASES = {'HeadedLayer', 'AttentionLayer', 'QKVAttention', 'DeltaLayer', 'ForgettingAttention', 'TwoWayAttention',
-         'LearnedMap', 'InPlaceSoftmax', 'ForeignLayer'}
+         'LearnedMap', 'InPlaceSoftmax', 'ForeignLayer', 'CosineScores', 'RelativeScores'}
 FILES = ['config.json', 'model.safetensors', 'checksums.json']
 
 def ids(n=11): return (torch.randint(0, n, (2, 13)),)

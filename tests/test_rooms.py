@@ -176,7 +176,7 @@ def test_reading_leads_to_every_experiment():
     missing = [o for o in pages if f'({o})' not in reading]
     assert pages and not missing, f'execute nbs/01_reading.ipynb, which lists experiments, or link there {missing}'
 
-@pytest.mark.parametrize('name, path', modules(), ids=[name for name, _ in modules()])
+@pytest.mark.parametrize('name, path', list(modules()), ids=[name for name, _ in modules()])
 def test_classes_stand_whole(name, path):
     "No editor sees a method that is patched onto a class of its own file; what other files define may be extended."
     body = ast.parse(path.read_text()).body

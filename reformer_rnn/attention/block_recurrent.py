@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['state_gates', 'state_updates', 'state_cells', 'FixedGate', 'LSTMGate', 'SkipUpdate', 'SingleUpdate', 'DualUpdate',
            'StateProjection', 'StateMemory', 'StateCell', 'TwoWayAttention', 'BlockState', 'BlockRecurrentAttention',
-           'usable', 'block_pairs', 'walk', 'attend_memories', 'cast_vectors', 'check_vectors', 'check_pair',
+           'usable', 'block_pairs', 'walk_windows', 'attend_memories', 'cast_vectors', 'check_vectors', 'check_pair',
            'FeedbackAttention']
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #c7a439b1
@@ -258,7 +258,7 @@ class BlockRecurrentAttention(TwoWayAttention):
         else: state = cast_vectors(state, self.cell.initial.dtype, k.dtype)
         r = state.k.shape[2]-self.window
         out,k,v,real = self.attend_blocks(q, k, v, state, mask)
-        memories,c,memory = walk(self.cell, self.window, state.c, k, v, real, state.memory)
+        memories,c,memory = walk_windows(self.cell, self.window, state.c, k, v, real, state.memory)
         new = BlockState(c, *keep_blocks(k, v, real, self.window), memory)
         read = attend_memories(q2, memories, r, self.window)
         return torch.cat([out,read], 1),new
@@ -307,7 +307,7 @@ def block_pairs(
     rows = x.split(2*W, 2),x[:,:,W:].split(2*W, 2)
     return [rows[j%2][j//2] for j in range(x.shape[2]//W-1)]
 
-def walk(
+def walk_windows(
     cell:StateCell, # Updates the states
     W:int, # Tokens in a block
     c:Tensor, # States before the first block, (b, S, d_model)

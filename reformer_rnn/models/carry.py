@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from ..core import detach_state
+from ..core import detach_state,open_size
 
 # %% ../../nbs/30_models/01_carry.ipynb #e58e73ee
 class Carrying:
@@ -39,8 +39,8 @@ def check_same_rows(
     name:str='ids', # Name of the argument
     cure:str='reset the model', # What to do, besides selecting rows
 ):
-    "Refuse a state of other sequences"
-    if known==b: return
+    "Refuse a state of other sequences; in a graph both may be left open"
+    if open_size(known) or open_size(b) or known==b: return
     raise ValueError(f'the state belongs to {known} sequences, {name} to {b}: {cure}, or select '
                      'rows of the state')
 

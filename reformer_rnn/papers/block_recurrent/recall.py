@@ -141,7 +141,8 @@ class ThreeGates(StateCell):
         own = attend_scaled(projected.own, projected.k, projected.v)
         c = self.update.first(c, merge_heads(own))
         mask = None if mask is None else mask[:,None,None]
-        found = attend_scaled(self.project(c).tokens, k, v, mask)
+        tokens = self.project(c, self.factors()).tokens
+        found = attend_scaled(tokens, k, v, mask)
         c = self.middle(c, merge_heads(found))
         return self.update.second(c, self.update.norm(c))
 
