@@ -278,7 +278,9 @@ class BlockRecurrentAttention(TwoWayAttention):
         x:Tensor, # The next input, (b, n, d_model)
     )->BlockState:
         "Put keys and values of the state vectors into `memory`"
-        if state is None: state = self.begin(*[x.new_zeros(len(x), self.n_heads, 0, self.d_head)]*2)
+        if state is None:
+            none = x.new_zeros(x.shape[0], self.n_heads, 0, self.d_head)
+            state = self.begin(none, none)
         state = cast_vectors(state, self.cell.initial.dtype, x.dtype)
         if usable(state.memory): return state
         return state._replace(memory=self.cell.remember(state.c))

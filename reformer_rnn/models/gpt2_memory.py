@@ -77,7 +77,7 @@ def _check_memory(state, kind, shape):
     if type(state) is not kind:
         raise ValueError(f'the state is a {type(state).__name__}: expected a {kind.__name__}, '
                          'which a model of the same kind has returned')
-    check_same_rows(len(state.known), shape[0])
+    check_same_rows(state.known.shape[0], shape[0])
     if state.memory.shape!=shape:
         raise ValueError(f'the state has a memory of shape {tuple(state.memory.shape)}: expected '
                          f'{shape}; it comes from a model of other sizes')
@@ -153,7 +153,7 @@ class Retrofit(nn.Module):
     def next_state(self, ctx, output):
         "The state for the next window; a row with nothing but padding keeps its old one"
         memory = self.remember(ctx, output)
-        everyone = memory.new_ones(len(memory), dtype=torch.bool)
+        everyone = memory.new_ones(memory.shape[0], dtype=torch.bool)
         if ctx.lengths is None: return self.State(memory, everyone)
         read = ctx.lengths>0
         old = ctx.state or self.State(torch.zeros_like(memory), ~everyone)
@@ -271,7 +271,7 @@ class GatedRecurrence(Retrofit):
     def inside(self, ctx, state):
         "The sums so far, since they go on inside a window too"
         memory = self.remember(ctx, None)
-        return SumsState(memory, memory.new_ones(len(memory), dtype=torch.bool))
+        return SumsState(memory, memory.new_ones(memory.shape[0], dtype=torch.bool))
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #fa12364b
 def pool_matrix(

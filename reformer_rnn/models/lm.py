@@ -156,7 +156,7 @@ class LM(Searching, Pretrained):
         check_tensor('ids', ids, 'integers (batch, positions)')
         check_mask_type(mask); check_state_type(state, LMState)
         position,states = state or (None,None)
-        if position is not None: check_same_rows(len(position), len(ids))
+        if position is not None: check_same_rows(position.shape[0], ids.shape[0])
         x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
         if not keep_state: return self.norm(x),None
         if position is None: position = ids.new_zeros(ids.shape[0])
