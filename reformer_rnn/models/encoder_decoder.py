@@ -270,8 +270,7 @@ class EncoderDecoder(Translating, Pretrained):
         if not isinstance(state, DecoderState):
             raise ValueError(f'the state is a {type(state).__name__}: expected a DecoderState, '
                              'from `encode` or an earlier step')
-        check_same_rows(state.position.shape[0], tgt.shape[0], 'tgt',
-                        'encode the sources of these targets')
+        check_same_rows(state.position.shape[0], tgt.shape[0], 'tgt', 'encode their sources')
         x = self.tgt_embed(tgt, state.position)
         x,layers = self.decoder(x, state.layers, memory=state.memory)
         state = state._replace(position=state.position+tgt.shape[1], layers=layers)
