@@ -16,6 +16,7 @@ import torch.nn.functional as F
 
 import reformer_rnn
 from reformer_rnn.core import record_choices, repeat_choices
+from reformer_rnn.files import write_json
 from reformer_rnn.attention.backend import attention_kernels, kernels_used
 from reformer_rnn.attention.decay import decay_attention
 from reformer_rnn.attention.delta import delta_attention
@@ -144,12 +145,14 @@ def main():
     parser.add_argument('--width', type=int, default=64)
     parser.add_argument('--dtype', default='bfloat16')
     parser.add_argument('--rounds', type=int, default=10)
+    parser.add_argument('--device', choices=('cuda', 'cpu'), default='cuda', help='cpu only to try it, in small sizes')
     args = parser.parse_args()
-    device = 'cuda' if torch.cuda.is_available() else 'cpu'
+    device = args.device
+    if device == 'cuda' and not torch.cuda.is_available():
+        parser.error('there is no CUDA device here; try the script with --device cpu and small sizes')
     record = dict(date=datetime.now(timezone.utc).isoformat(timespec='seconds'), torch=torch.__version__,
                   version=reformer_rnn.__version__, device=torch.cuda.get_device_name() if device == 'cuda' else 'cpu',
                   config={name: str(o) for name, o in vars(args).items()}, rows=[])
-    args.out.parent.mkdir(parents=True, exist_ok=True)
     for name, kernel, measure in rows(args, device):
         start = time.perf_counter()
         try: found = measure()
@@ -157,6 +160,6 @@ def main():
         row = dict(name=name, kernel=kernel, seconds=round(time.perf_counter()-start, 2)) | found
         print(json.dumps(row), flush=True)
         record['rows'].append(row)
-        args.out.write_text(json.dumps(record, indent=1))
+        write_json(args.out, record)
 
 if __name__ == '__main__': main()
