@@ -2,19 +2,17 @@
 
     python tools/measure_gpu.py --out results/gpu.json
 
-It needs PyTorch and the package, and uses flash-linear-attention where it is installed. Every row is printed and stored
-as soon as it is there, so that a run which is cut short loses nothing. First come the plain forms and models, then the
-kernels that have to be compiled, which takes up to a minute each."""
+It uses flash-linear-attention where it is installed. Every row is printed and stored as soon as it is there, so that a
+run which is cut short loses nothing. First come the plain forms and models, then the kernels that have to be compiled,
+which takes up to a minute each."""
 import argparse, json, time
-from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from statistics import median
+from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
 
-import reformer_rnn
 from reformer_rnn.core import record_choices, repeat_choices
 from reformer_rnn.files import write_json
 from reformer_rnn.attention.backend import attention_kernels, kernels_used
@@ -25,7 +23,9 @@ from reformer_rnn.attention.linear import linear_attention
 from reformer_rnn.attention.local import local_attention
 from reformer_rnn.attention.lsh import lsh_attention
 from reformer_rnn.attention.rem import rem_mix
-from reformer_rnn.models.lm import LM
+from reformer_rnn.papers.speed import byte_model, recurrent_layers
+from reformer_rnn.runs.measure import in_turns, peak_bytes
+from reformer_rnn.runs.record import environment
 
 def fused(q, k, v): return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
@@ -51,40 +51,25 @@ def inputs(device, dtype, b, h, n, d):
     xs |= dict(b=rates(b, h, n), a=.8+.2*rates(b, h, n), A=.8+.2*rates(b, h, n, d))
     return {name: x.requires_grad_() for name, x in xs.items()}
 
-def milliseconds(call, rounds):
-    "Median of the times between two events; on a CPU, of the clock on the wall"
-    if not torch.cuda.is_available():
-        start = time.perf_counter()
-        call()
-        return 1e3*(time.perf_counter()-start)
-    times = []
-    for i in range(rounds+3):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        if i >= 3: times.append(begin.elapsed_time(end))
-    return median(times)
+def milliseconds(calls, rounds, device):
+    "Name -> median, of calls that take turns"
+    found = in_turns(calls, rounds, warmup=3, device=device)
+    return {name: 1e3*seconds.record['median'] for name, seconds in found.items()}
 
-def peak_mib(call):
-    if not torch.cuda.is_available(): return None
-    before = torch.cuda.memory_allocated()
-    torch.cuda.reset_peak_memory_stats()
-    call()
-    return (torch.cuda.max_memory_allocated()-before)/2**20
+def peak_mib(call, device):
+    "By PyTorch's account of a GPU"
+    return None if device == 'cpu' else peak_bytes(lambda: call, device=device)/2**20
 
-def measure_function(f, xs, rounds):
-    "Both passes and the forward pass of a function, with launches and memory"
+def measure_function(f, xs, rounds, device):
+    "The forward pass and both passes of a function, with launches and memory"
     g = torch.randn_like(f(*xs))
     def both(): torch.autograd.grad(f(*xs), xs, g)
-    def forward():
-        with torch.no_grad(): f(*xs)
+    forward = torch.no_grad()(lambda: f(*xs))
     with kernels_used() as used: both()
     with Traffic() as there: out = f(*xs)
     with Traffic() as back: torch.autograd.grad(out, xs, g)
-    return dict(kernels=used, forward_ms=milliseconds(forward, rounds), both_ms=milliseconds(both, rounds),
-                launches=(there.calls, back.calls), peak_mib=peak_mib(both))
+    return dict(kernels=used, ms=milliseconds(dict(forward=forward, both=both), rounds, device),
+                launches=dict(forward=there.calls, backward=back.calls), peak_mib=peak_mib(both, device))
 
 def error_of(name, backend, device, dtype):
     "Largest error of output and gradients on a small case, relative to the largest value in float64 on a CPU"
@@ -103,8 +88,8 @@ def error_of(name, backend, device, dtype):
 
 def train_speed(name, device, rounds, b=16, n=1024):
     "Tokens per second of training a model of six blocks, width 512, in bfloat16 by autocast"
-    options = dict(window=128) if name in ('local', 'sliding', 'block_recurrent', 'memorizing') else {}
-    model = LM(256, 512, 6, 8, attention=name, max_len=n, **options).to(device)
+    sizes = SimpleNamespace(d_model=512, n_heads=8, window=128)
+    model = byte_model(sizes, name, n, n_layers=6).train().to(device)
     optimiser = torch.optim.AdamW(model.parameters(), fused=device == 'cuda')
     ids = torch.randint(0, 256, (b, n), device=device)
     def step():
@@ -112,10 +97,8 @@ def train_speed(name, device, rounds, b=16, n=1024):
         with torch.autocast(device, torch.bfloat16): logits = model(ids)
         F.cross_entropy(logits.float().flatten(0, 1), ids.flatten()).backward()
         optimiser.step()
-    return dict(tokens_per_second=round(1e3*b*n/milliseconds(step, rounds)), peak_mib=peak_mib(step))
-
-LAYERS = ('softmax', 'linear', 'retention', 'gated_linear', 'delta', 'gated_delta', 'local', 'sliding', 'relative',
-          'rsa', 'lsh', 'memorizing', 'block_recurrent')
+    ms = milliseconds(dict(step=step), rounds, device)['step']
+    return dict(tokens_per_second=round(1e3*b*n/ms), peak_mib=peak_mib(step, device))
 
 def rows(args, device):
     "All measurements, in the order in which they are made"
@@ -123,14 +106,14 @@ def rows(args, device):
     xs = inputs(device, dtype, args.batch, args.heads, args.length, args.width)
     def function(name, kernel):
         rule, f, letters = functions(kernel)[name]
-        return lambda: measure_function(f, [xs[o] for o in letters.split()], args.rounds)
-    yield 'fused attention', 'torch', lambda: measure_function(fused, [xs[o] for o in 'qkv'], args.rounds)
+        return lambda: measure_function(f, [xs[o] for o in letters.split()], args.rounds, device)
+    yield 'fused attention', 'torch', lambda: measure_function(fused, [xs[o] for o in 'qkv'], args.rounds, device)
     plain = functions('plain')
     for name in plain: yield name, 'plain', function(name, 'plain')
     yield 'matrices of recurrences', 'plain', lambda: measure_function(
-        lambda v: rem_mix(v, 'regular', decay=.9)[0], [xs['v']], args.rounds)
+        lambda v: rem_mix(v, 'regular', decay=.9)[0], [xs['v']], args.rounds, device)
     for name in plain: yield f'error of {name}', 'plain', lambda: dict(errors=error_of(name, 'plain', device, dtype))
-    for name in LAYERS: yield f'training {name}', 'auto', lambda: train_speed(name, device, args.rounds)
+    for name in recurrent_layers(): yield f'training {name}', 'auto', lambda: train_speed(name, device, args.rounds)
     for name, (rule, _, _) in sorted(plain.items(), key=lambda o: o[0] not in ('local, 512', 'linear', 'delta')):
         for kernel in [o for o in attention_kernels(rule) if o not in ('plain', 'tiles')]:
             yield name, kernel, function(name, kernel)
@@ -150,9 +133,7 @@ def main():
     device = args.device
     if device == 'cuda' and not torch.cuda.is_available():
         parser.error('there is no CUDA device here; try the script with --device cpu and small sizes')
-    record = dict(date=datetime.now(timezone.utc).isoformat(timespec='seconds'), torch=torch.__version__,
-                  version=reformer_rnn.__version__, device=torch.cuda.get_device_name() if device == 'cuda' else 'cpu',
-                  config={name: str(o) for name, o in vars(args).items()}, rows=[])
+    record = dict(environment=environment(device), config=vars(args), rows=[])
     for name, kernel, measure in rows(args, device):
         start = time.perf_counter()
         try: found = measure()
