@@ -6,7 +6,8 @@ import pytest
 from PIL import Image
 from conftest import ROOT, forked_script, run
 
-PICTURE = 'iVBORw0KGgo='
+# one blue pixel
+PICTURE = ('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==')
 
 def cell(kind, source, *outputs):
     "A notebook cell with `outputs` as stored outputs."
@@ -155,17 +156,20 @@ def test_finished_pages(tmp_path):
     assert page.count('class="output stream highlight-myst-ansi columns"') == 1 and '<style>' not in page
     assert style.read_text().count('--colour: red') == 1 and style.read_text().startswith('p { color: red; }')
 
-def test_pictures_have_short_names(tmp_path):
-    "Twelve digits of a checksum tell pictures apart; what a page says of checksums stays whole."
+def test_pictures_have_short_names_and_weights(tmp_path):
+    """Twelve digits of a checksum tell pictures apart; what a page says of checksums stays whole. Pixels are stored as
+    WebP, and stay what they are."""
     sys.path.insert(0, str(ROOT/'tools'))
     from sitebuild import html
     name = '0123456789abcdef'*4
     (tmp_path/'_images').mkdir()
-    (tmp_path/'_images'/f'{name}.png').touch()
+    pixels = Image.new('RGBA', (9, 9), (1, 2, 3, 200))
+    pixels.save(tmp_path/'_images'/f'{name}.png')
     (tmp_path/'a.html').write_text(f'<img src="_images/{name}.png"> has the checksum {name}')
     html.finish(tmp_path)
-    assert (tmp_path/'_images'/f'{name[:12]}.png').exists()
-    assert (tmp_path/'a.html').read_text() == f'<img src="_images/{name[:12]}.png"> has the checksum {name}'
+    stored, = (tmp_path/'_images').iterdir()
+    assert stored.name == f'{name[:12]}.webp' and Image.open(stored).convert('RGBA').tobytes() == pixels.tobytes()
+    assert (tmp_path/'a.html').read_text() == f'<img src="_images/{stored.name}"> has the checksum {name}'
 
 def test_formulas():
     "What the converter of formulas would set as single letters, or with a gap."

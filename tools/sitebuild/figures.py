@@ -28,6 +28,12 @@ def with_palette(image, colours):
     image.quantize(colours, method, dither=Image.Dither.NONE).save(file, 'PNG', optimize=True)
     return file.getvalue()
 
+def without_loss(png):
+    "The file `png` as WebP, a quarter lighter with the same pixels; it takes the place of the PNG."
+    Image.open(png).convert('RGBA').save(webp := png.with_suffix('.webp'), lossless=True, quality=100)
+    png.unlink()
+    return webp
+
 def light_svg(picture):
     "The SVG `picture` without what no reader sees: its date and origin, and decimals of a hundredth of a point."
     picture = re.sub(r'<metadata>.*?</metadata>\s*', '', picture, flags=re.S)

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from . import runs
 from .citations import anchor as slug
+from .figures import without_loss
 from .lighter import lighter
 
 SUMMARY = re.compile(r'<summary>\s*<p>(.*?)</p>\s*</summary>', re.S)  # a summary holds no paragraph
@@ -21,11 +22,14 @@ PRINTED = re.compile(r'(<div class="output (?:stream|text_plain)[^"]*)("[^>]*>\s
 COLUMNS = re.compile(r'^.*\S {2,}\S', re.M)
 LONG_NAME = re.compile(r'((?:_images/|_static/mystnb\.)[0-9a-f]{12})[0-9a-f]{52}')  # all digits of a checksum
 
+IMAGE = re.compile(r'(?<=_images/)[\w.-]+\.png')
+
 def finish(site, rows=()):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
     usable: with places, labels, and a picture of the runs where `rows` has them by the place."""
     for file in list(site.rglob('*.*')):
         if LONG_NAME.search(file.as_posix()): file.rename(LONG_NAME.sub(r'\1', file.as_posix()))
+    pixels = {o.name: without_loss(o).name for o in (site/'_images').glob('*.png')}
     for page in site.rglob('*.html'):
         text = SUMMARY.sub(r'<summary>\1</summary>', page.read_text())
         if 'class="mechanism"' in text:
@@ -34,7 +38,7 @@ def finish(site, rows=()):
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
         text = PRINTED.sub(columns, share_colours(text, site/'_static'/'site.css'))
         finished = partial(ledger, rows=dict(rows))
-        text = LONG_NAME.sub(r'\1', text)
+        text = IMAGE.sub(lambda found: pixels.get(found[0], found[0]), LONG_NAME.sub(r'\1', text))
         page.write_text(lighter(TABLE.sub(lambda found: one_line(finished(found)), text)))
 
 def share_colours(page, style):
