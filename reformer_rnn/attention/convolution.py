@@ -127,9 +127,11 @@ class ConvolvedAttention(AttentionLayer):
         state=None, # What an earlier call returned
         context:Tensor=None, # Refused: a causal layer reads none
         mask:Tensor=None, # Key mask (b, n) of real positions
+        starts:Tensor=None, # Where documents begin, (b, n), in rows of several
     ): # `(y, state)`
         "Run the convolution, then the layer"
         self.check(x, state, context)
+        if starts is not None: return self.read_packed(x, state, context, mask, starts)
         before,state = (None,None) if state is None else own_state(state)
         x,before = self.conv(x, before, mask)
         y,state = self.layer(x, state, mask=mask)

@@ -490,7 +490,8 @@ class LSHAttention(DrawnRotations, SharedQKAttention):
         self.bounded = bounded
         self.window = window
         self.backend = check_backend('lsh', backend)
-        if check_lsh(self.causal, window)!='band' and bounded:
+        self.recurrent = check_lsh(self.causal, window)=='band' # a chunk sees what follows
+        if not self.recurrent and bounded:
             raise ValueError("bounded=True forgets what a causal band cannot reach: it needs "
                              "causal=True and window='band'")
         if n_buckets is None: n_buckets = buckets_for(self.max_len, bucket_size)

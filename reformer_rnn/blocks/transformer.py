@@ -50,7 +50,7 @@ class FeedForward(nn.Sequential):
 # %% ../../nbs/20_blocks/02_transformer.ipynb #abe7c23c
 class Step(NamedTuple):
     "One step of a block: what is to be added to the residual stream"
-    f:object # `(x, state, context=None, mask=None) -> (added, state)`
+    f:object # `(x, state, **kwargs) -> (added, state)`
     # Pieces of the sequence to run one after the other; only where each position is treated alone
     chunks:int=1
 
@@ -86,12 +86,12 @@ class Block(nn.Module):
         "The steps in their order; a block with other steps has its own list"
         return [Step(self.attend),Step(self.feed, self.ff_chunks)]
 
-    def attend(self, x, state=None, context=None, mask=None):
+    def attend(self, x, state=None, **kwargs):
         "What attention adds"
-        y,state = self.attention(self.norm1(x), state, context, mask)
+        y,state = self.attention(self.norm1(x), state, **kwargs)
         return (self.dropout(y) if self.dropout.training else y),state
 
-    def feed(self, x, state=None, context=None, mask=None):
+    def feed(self, x, state=None, **kwargs):
         "What the feed-forward network adds"
         y = self.ff(self.norm2(x))
         return (self.dropout(y) if self.dropout.training else y),None
@@ -99,7 +99,7 @@ class Block(nn.Module):
     def forward(self,
         x:Tensor, # (b, n, d_model)
         state=None, # State of the first step, the attention layer
-        **kwargs, # `context` and `mask`, passed to the attention layer
+        **kwargs, # `context`, `mask` and `starts`, passed to the attention layer
     ): # `(y, state)`
         "Add all steps to `x`, one after the other"
         first,*others = self.steps
@@ -115,7 +115,7 @@ class PostNormBlock(Block):
     def forward(self,
         x:Tensor, # (b, n, d_model)
         state=None, # State of the attention layer
-        **kwargs, # `context` and `mask`, passed to the attention layer
+        **kwargs, # `context`, `mask` and `starts`, passed to the attention layer
     ): # `(y, state)`
         "Add and normalise, twice"
         y,state = self.attention(x, state, **kwargs)
@@ -141,7 +141,7 @@ class Stack(nn.ModuleList):
         x:Tensor, # (b, n, d_model)
         states=None, # One state per block, from an earlier call
         keep_states:bool=True, # Return the new states?
-        **kwargs, # `context` and `mask`, passed to the blocks
+        **kwargs, # `context`, `mask` and `starts`, passed to the blocks
     ): # `(y, states)`: the states are None unless kept
         "Run all blocks"
         kept = []

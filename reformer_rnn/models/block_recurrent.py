@@ -19,6 +19,7 @@ from ..core import (
 from ..attention.block_recurrent import (
     BlockRecurrentAttention,FeedbackAttention,state_cells)
 from ..attention.sliding import check_rows,init_kernel
+from ..attention.documents import read_documents
 from ..attention.layer import build_attention,check_state_type
 from ..blocks.transformer import Block,FeedForward,Stack,check_dropout
 from .lm import LM,LMState
@@ -38,11 +39,11 @@ class RMSBlock(Block):
                          feed_forward=kernel_feed_forward)
         self.checkpoint = checkpoint
 
-    def attend(self, x, state=None, context=None, mask=None):
+    def attend(self, x, state=None, **kwargs):
         "What attention adds"
         x = self.norm1(x)
         if self.dropout.training: x = self.dropout(x)
-        return self.attention(x, state, context, mask)
+        return self.attention(x, state, **kwargs)
 
     def forward(self, x, state=None, **kwargs):
         """Run the block; with `checkpoint`, keep only its inputs, and run it a second time for the
@@ -74,8 +75,11 @@ class FeedbackStack(Stack):
         states=None, # One state per block, from an earlier call
         keep_states:bool=True, # Return the new states?
         mask:Tensor=None, # (b, n), False at padding
+        starts:Tensor=None, # Where documents begin, (b, n), in rows of several
     ): # `(y, states)`: the states are None unless kept
         "Run all blocks on the tokens of one block of the text after the other"
+        if starts is not None: # the blocks take turns, so a document goes through all of them
+            return read_documents(lambda o,real: self(o, mask=real), x, starts, mask),None
         layer = self[self.recurrent].attention
         states = list(self.block_states(states))
         layer.check(x, states[self.recurrent], None)
@@ -321,8 +325,11 @@ def scaled_memory(memory, n_layers, window):
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #19dd689a
 class WindowLM(BlockRecurrentLM):
     "Sliding windows that are read, and differentiated, one at a time, as by a Transformer-XL"
-    def read(self, ids, state=None, mask=None, keep_state=True):
+    def read(self, ids, state=None, mask=None, keep_state=True, starts=None):
         "Read tokens, cutting the graph after every window"
+        if starts is not None:
+            raise ValueError('starts: windows are read one at a time, and may begin inside of a '
+                             'document; give each document a row of its own')
         check_tensor('ids', ids, 'integers (batch, positions)')
         check_mask_type(mask)
         check_state_type(state, LMState)

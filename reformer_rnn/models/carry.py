@@ -44,6 +44,14 @@ def check_same_rows(
     raise ValueError(f'the state belongs to {known} sequences, {name} to {b}: {cure}, or select '
                      'rows of the state')
 
+def refuse_carrying(
+    model:Carrying, # A model that is given rows of several documents
+):
+    "Refuse to carry a state past whole documents"
+    if model.carry_state:
+        raise ValueError('carry_state and starts: rows of whole documents do not go on in the next '
+                         'call; set carry_state=False, or give each document a row of its own')
+
 def check_first_time():
     "Refuse to continue, with `RuntimeError`, where a backward pass computes a call again"
     if torch.compiler.is_compiling() or torch._C._current_graph_task_id()==-1: return

@@ -14,11 +14,12 @@ from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask_type,check_tensor,state_type
 from ..pretrained import Pretrained
+from ..attention.documents import as_packing,refuse_state
 from reformer_rnn.attention.layer import (
     AttentionLayer,attention_layers,build_attention,check_state_type,convert_attention,
     register_layers)
 from .search import Searching
-from .carry import check_same_rows
+from .carry import check_same_rows,refuse_carrying
 from .names import named_attention
 from .tape import same_form
 from ..blocks.positions import TokenEmbedding
@@ -150,11 +151,14 @@ class LM(Searching, Pretrained):
         state:LMState|None=None, # What an earlier call returned; None at the start
         mask:Tensor|None=None, # (b, n), False at padding
         keep_state:bool=True, # Return the new state?
+        # (b, n), True where a document begins, in rows of several, which have no state
+        starts:Tensor|None=None,
     # `(x, state)`: x is (b, n, d_model), the input of the output layer; no state unless it is kept
     ):
         "Read tokens, continuing from `state`"
         check_tensor('ids', ids, 'integers (batch, positions)')
         check_mask_type(mask); check_state_type(state, LMState)
+        if starts is not None: return self.read_packed(ids, state, mask, starts)
         position,states = state or (None,None)
         if position is not None: check_same_rows(position.shape[0], ids.shape[0])
         x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
@@ -163,21 +167,32 @@ class LM(Searching, Pretrained):
         seen = ids.shape[1] if mask is None else mask.sum(1).to(ids.dtype)
         return self.norm(x),LMState(position+seen, states)
 
+    def read_packed(self, ids, state, mask, starts):
+        "Read rows of several documents, each from its first position on"
+        refuse_state(state)
+        packing = as_packing(starts, ids.shape) # found once for all layers
+        x = self.embed(ids, mask=mask, starts=starts)
+        x,_ = self.blocks(x, keep_states=False, mask=mask, starts=packing)
+        return self.norm(x),None
+
     def step(self,
         ids:Tensor, # Tokens, (b, n) integers
         state:LMState|None=None, # What an earlier call returned; None at the start
         mask:Tensor|None=None, # (b, n), False at padding
+        starts:Tensor|None=None, # As for `read`; then no state is returned
     )->tuple[Tensor,LMState]: # `(logits, state)`: logits are (b, n, vocab_sz)
         "Read tokens and predict the next ones, continuing from `state`"
-        x,state = self.read(ids, state, mask)
+        x,state = self.read(ids, state, mask, starts=starts)
         return self.out(x),state
 
     def forward(self,
         ids:Tensor, # Tokens, (b, n) integers
         mask:Tensor|None=None, # (b, n), False at padding
+        starts:Tensor|None=None, # (b, n), True where a document begins, in rows of several
     )->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
         "Predict the next token at every position; with `carry_state`, continue from the last call"
-        x,state = self.read(ids, self.carried(), mask, keep_state=self.carry_state)
+        if starts is not None: refuse_carrying(self)
+        x,state = self.read(ids, self.carried(), mask, keep_state=self.carry_state, starts=starts)
         self.carry(state)
         return self.out(x)
 
