@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,own_state,state_type
+from .documents import read_packed
 from .layer import AttentionLayer,build_attention,register_attention
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #0b85c099
@@ -131,7 +132,7 @@ class ConvolvedAttention(AttentionLayer):
     ): # `(y, state)`
         "Run the convolution, then the layer"
         self.check(x, state, context)
-        if starts is not None: return self.read_packed(x, state, context, mask, starts)
+        if starts is not None: return read_packed(self, x, state, context, mask, starts)
         before,state = (None,None) if state is None else own_state(state)
         x,before = self.conv(x, before, mask)
         y,state = self.layer(x, state, mask=mask)

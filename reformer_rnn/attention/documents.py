@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['cut_groups', 'Packing', 'take_rows', 'read_documents', 'as_packing', 'check_starts', 'check_document_mask',
-           'refuse_state']
+           'refuse_state', 'read_packed']
 
 # %% ../../nbs/10_attention/21_documents.ipynb #400801b8
 import torch
@@ -51,16 +51,17 @@ class Packing:
     def groups(self,
         device:torch.device, # Where the rows lie
         exact:bool=False, # Only documents of one length in a group?
-    )->tuple: # Places in the flattened rows, (documents, longest) for each group; and the way back
+    # Shapes (documents, longest) of the groups, places in the flattened rows, and the way back
+    )->tuple:
         "Find out which positions are read together"
         key = device,exact
         if key not in self.known:
-            groups,back = self.find(0 if exact else _WORTH.get(device.type, 2048))
-            self.known[key] = [o.to(device) for o in groups],back.to(device)
+            shapes,places,back = self.find(0 if exact else _WORTH.get(device.type, 2048))
+            self.known[key] = shapes,places.to(device),back.to(device)
         return self.known[key]
 
     def find(self, spare):
-        "Places of all groups, and for each position where it lies in their results"
+        "What `groups` returns, on the CPU"
         sizes = cut_groups(self.lengths.tolist(), spare)
         back = self.lengths.new_empty(self.shape[0]*self.shape[1])
         groups = []
@@ -73,7 +74,8 @@ class Packing:
             back[places[real]] = before+real.flatten().nonzero().squeeze(1)
             before += places.numel()
             groups.append(places)
-        return groups,back
+        places = torch.cat([o.flatten() for o in groups])
+        return [o.shape for o in groups],places,back
 
 # %% ../../nbs/10_attention/21_documents.ipynb #ae2678a4
 def take_rows(
@@ -96,12 +98,13 @@ def read_documents(
     packing = as_packing(starts, x.shape[:2])
     check_document_mask(mask, packing.shape)
     if not x.numel(): return read(x, mask)[0]
-    groups,back = packing.groups(x.device, exact)
-    rows = x.flatten(0, 1)
+    shapes,places,back = packing.groups(x.device, exact)
+    sizes = [o.numel() for o in shapes]
+    rows = take_rows(x.flatten(0, 1), places).split(sizes) # one lookup, so one gradient
+    real = [None]*len(shapes) if mask is None else mask.flatten()[places].split(sizes)
     found = []
-    for places in groups:
-        real = None if mask is None else mask.flatten()[places]
-        y,_ = read(take_rows(rows, places), real)
+    for shape,o,m in zip(shapes, rows, real):
+        y,_ = read(o.unflatten(0, shape), None if m is None else m.view(shape))
         found.append(y.flatten(0, 1))
     return take_rows(torch.cat(found), back).unflatten(0, packing.shape)
 
@@ -150,3 +153,17 @@ def refuse_state(
     if context is not None:
         raise ValueError('starts and a context: it would be that of all documents in a row; give '
                          'each document a row of its own')
+
+# %% ../../nbs/10_attention/21_documents.ipynb #607204d6
+def read_packed(
+    layer, # An attention layer
+    x:Tensor, # (b, n, d_model)
+    state, # Refused
+    context, # Refused
+    mask:Tensor, # Key mask (b, n), or None
+    starts, # `Packing`, or booleans (b, n)
+): # `(y, None)`
+    "Let a layer mix each document of packed rows as if it stood alone"
+    refuse_state(state, context)
+    exact = not (layer.causal and layer.recurrent)
+    return read_documents(lambda o,real: layer.forward(o, mask=real), x, starts, mask, exact),None

@@ -20,7 +20,7 @@ from ..core import (
     autocast_dtype,check_choice,check_int,check_mask_type,check_tensor,hide_padding,import_modules,
     in_transform,map_state,open_size,ordinary_only,own_state)
 from ..pretrained import Pretrained
-from .documents import read_documents,refuse_state
+from .documents import read_packed
 
 # %% ../../nbs/10_attention/00_layer.ipynb #58c9af95
 def split_heads(
@@ -237,13 +237,6 @@ class AttentionLayer(HeadedLayer):
         if context is not None or not (self.causal or state is None):
             check_context(self, x, state, context)
 
-    def read_packed(self, x, state, context, mask, starts):
-        "Mix each document of packed rows as if it stood alone"
-        refuse_state(state, context)
-        exact = not (self.causal and self.recurrent)
-        read = lambda rows,real: self.forward(rows, mask=real)
-        return read_documents(read, x, starts, mask, exact),None
-
     def forward(self,
         x:Tensor, # Input, (b, n, d_model)
         state=None, # What an earlier call returned; None at the start of a sequence
@@ -260,7 +253,7 @@ class AttentionLayer(HeadedLayer):
         "Mix the positions of `x`, continuing from `state`, or read a context"
         self.check(x, state, context)
         check_mask_type(mask)
-        if starts is not None: return self.read_packed(x, state, context, mask, starts)
+        if starts is not None: return read_packed(self, x, state, context, mask, starts)
         if torch.is_grad_enabled(): state = own_state(state)
         if self.causal or (context is None and state is None):
             if mask is not None: x = hide_padding(x, mask)

@@ -156,24 +156,14 @@ class LM(Searching, Pretrained):
     # `(x, state)`: x is (b, n, d_model), the input of the output layer; no state unless it is kept
     ):
         "Read tokens, continuing from `state`"
-        check_tensor('ids', ids, 'integers (batch, positions)')
-        check_mask_type(mask); check_state_type(state, LMState)
-        if starts is not None: return self.read_packed(ids, state, mask, starts)
+        _check_call(ids, state, mask)
+        if starts is not None: return _read_packed(self, ids, state, mask, starts)
         position,states = state or (None,None)
-        if position is not None: check_same_rows(position.shape[0], ids.shape[0])
         x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
         if not keep_state: return self.norm(x),None
         if position is None: position = ids.new_zeros(ids.shape[0])
         seen = ids.shape[1] if mask is None else mask.sum(1).to(ids.dtype)
         return self.norm(x),LMState(position+seen, states)
-
-    def read_packed(self, ids, state, mask, starts):
-        "Read rows of several documents, each from its first position on"
-        refuse_state(state)
-        packing = as_packing(starts, ids.shape) # found once for all layers
-        x = self.embed(ids, mask=mask, starts=starts)
-        x,_ = self.blocks(x, keep_states=False, mask=mask, starts=packing)
-        return self.norm(x),None
 
     def step(self,
         ids:Tensor, # Tokens, (b, n) integers
@@ -191,7 +181,6 @@ class LM(Searching, Pretrained):
         starts:Tensor|None=None, # (b, n), True where a document begins, in rows of several
     )->Tensor: # Logits of the next token at every position, (b, n, vocab_sz)
         "Predict the next token at every position; with `carry_state`, continue from the last call"
-        if starts is not None: refuse_carrying(self)
         x,state = self.read(ids, self.carried(), mask, keep_state=self.carry_state, starts=starts)
         self.carry(state)
         return self.out(x)
@@ -223,6 +212,23 @@ class LM(Searching, Pretrained):
     def one_length(self)->bool:
         "Must all texts of a call have one length? Yes if a layer counts padding in its blocks"
         return any(o.counts_padding for o in self.modules() if isinstance(o, AttentionLayer))
+
+# %% ../../nbs/30_models/05_lm.ipynb #42f1dab9
+def _check_call(ids, state, mask):
+    "Refuse what is no text, no mask, or the state of something else"
+    check_tensor('ids', ids, 'integers (batch, positions)')
+    check_mask_type(mask)
+    check_state_type(state, LMState)
+    if state is not None: check_same_rows(state.position.shape[0], ids.shape[0])
+
+def _read_packed(model, ids, state, mask, starts):
+    "Read rows of several documents, each from its first position on"
+    refuse_carrying(model)
+    refuse_state(state)
+    packing = as_packing(starts, ids.shape) # found once for all layers
+    x = model.embed(ids, mask=mask, starts=starts)
+    x,_ = model.blocks(x, keep_states=False, mask=mask, starts=packing)
+    return model.norm(x),None
 
 # %% ../../nbs/30_models/05_lm.ipynb #da95611a
 def _converted(model, name, only, **options):
