@@ -33,13 +33,14 @@ test: $(READY) ## Check that package, notebooks, README and site are in step; ru
 test-quick: $(READY) ## What takes a minute: everything in step, imports, ledger, and the notebooks that changed
 	$(BIN)/python -m pytest --changed
 
-test-newest: $(READY) ## Install the wheel beside the newest fastai and fastcore there are, and train with it
+test-newest: $(READY) ## Install the wheel beside the newest fastai and transformers there are, and train; export with nbdev 3
 	$(BIN)/python -m pytest -m slow -n 0 -s
 
 gpu: $(READY) ## Measure every kernel and layer on a CUDA device, in ten minutes at most; stored in results/gpu.json
 	timeout 600 $(BIN)/python tools/measure_gpu.py --out results/gpu.json
 
-export: $(READY) ## Write the package and README.md from the notebooks
+export: $(READY) ## Write the package and README.md from the notebooks, and pyproject.toml from settings.ini
+	$(BIN)/python tools/make_pyproject.py
 	$(BIN)/nbdev_export
 	$(BIN)/nbdev_clean
 	$(BIN)/python tools/make_readme.py
@@ -60,7 +61,7 @@ clean: ## Remove what builds and tests leave behind
 distclean: clean ## Also remove .venv
 	rm -rf .venv
 
-$(READY): constraints.txt settings.ini setup.py tools/check_env.py
+$(READY): constraints.txt settings.ini pyproject.toml setup.py tools/check_env.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Python 3.11 or newer is needed, $(PYTHON) is not; name another one: make PYTHON=python3.12"; exit 1; }
 	@echo "Setting up .venv; the first time this downloads for some minutes"

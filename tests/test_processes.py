@@ -21,6 +21,32 @@ def finish(process):
     assert process.returncode == 0, err
     return out
 
+def one_of(count, number, port, folder, said, options):
+    "Be one of several processes that nobody watches, in a program that has the heavy imports behind it."
+    import torch
+    from conftest import as_script
+    torch.set_num_threads(1)  # it was imported without the variable below
+    os.environ.update(RANK=str(number), LOCAL_RANK=str(number), WORLD_SIZE=str(count), MASTER_ADDR='127.0.0.1',
+                      MASTER_PORT=str(port), OMP_NUM_THREADS='1')
+    command = str(Path(sys.executable).with_name('reformer_rnn'))
+    options = 'charlm', *SIZES.split(), '--results', str(folder), *options
+    as_script(command, said, options, said/f'out{number}', said/f'err{number}')
+
+def start_together(count, folder, said, *options):
+    "Start so many processes that train as one, without a launcher; what they print lies in the folder `said`."
+    from conftest import FORKS
+    with socket.socket() as s: s.bind(('127.0.0.1', 0)); port = s.getsockname()[1]
+    said.mkdir(exist_ok=True)
+    processes = [FORKS.Process(target=one_of, args=(count, i, port, folder, said, options)) for i in range(count)]
+    for o in processes: o.start()
+    return processes
+
+def printed(processes, said):
+    "What all of them printed, once they are done."
+    from conftest import ended
+    assert [ended(o, 300) for o in processes] == [0]*len(processes), [o.read_text() for o in said.glob('err*')]
+    return ''.join(o.read_text() for o in said.glob('out*'))
+
 def record(folder): return json.loads((folder/'linear-seed0.json').read_text())
 
 def same_curve(a, b, largest):
@@ -33,10 +59,10 @@ def same_curve(a, b, largest):
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 def test_two_processes(tmp_path):
-    one = start(tmp_path/'one')
-    two = start(tmp_path/'two', launcher=TORCHRUN)
-    finish(one)
-    out = finish(two)
+    one = start_together(1, tmp_path/'one', tmp_path/'said one')
+    two = start_together(2, tmp_path/'two', tmp_path/'said two')
+    printed(one, tmp_path/'said one')
+    out = printed(two, tmp_path/'said two')
     # one of them speaks
     assert out.count('linear, seed 0\n') == out.count('Held-out text') == 1, out
     files = ['charlm.png', 'linear-seed0.json', 'linear-seed0.model']
@@ -52,29 +78,19 @@ def test_two_processes(tmp_path):
     stopped.send_signal(signal.SIGTERM)  # the launcher passes it on
     _, err = stopped.communicate(timeout=300)
     assert stopped.returncode != 0 and err.count('reformer_rnn charlm: stopped by SIGTERM after step') == 1, err
-    assert 'going on from' in finish(start(tmp_path/'stopped', '--resume', launcher=TORCHRUN))
+    resumed = start_together(2, tmp_path/'stopped', tmp_path/'said resumed', '--resume')
+    assert 'going on from' in printed(resumed, tmp_path/'said resumed')
     same_curve(b, record(tmp_path/'stopped'), 0)
-
-def one_of_two(number, port, folder):
-    "Be one of two processes that nobody watches, in a program that has the heavy imports behind it."
-    from conftest import as_script
-    os.environ.update(RANK=str(number), LOCAL_RANK=str(number), WORLD_SIZE='2', MASTER_ADDR='127.0.0.1',
-                      MASTER_PORT=str(port), OMP_NUM_THREADS='1')
-    options = 'charlm', *SIZES.split(), '--results', str(folder/'results'), '--checkpoint-steps', '5'
-    command = str(Path(sys.executable).with_name('reformer_rnn'))
-    as_script(command, folder, options, folder/f'out{number}', folder/f'err{number}')
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 def test_the_other_ends(tmp_path):
     "One of two is killed, and no launcher watches: the other ends, and says why in one sentence."
-    from conftest import FORKS, ended
-    with socket.socket() as s: s.bind(('127.0.0.1', 0)); port = s.getsockname()[1]
-    both = [FORKS.Process(target=one_of_two, args=(i, port, tmp_path)) for i in (0, 1)]
-    for o in both: o.start()
+    from conftest import ended
+    both = start_together(2, tmp_path/'results', tmp_path/'said', '--checkpoint-steps', '5')
     while not list(tmp_path.glob('results/*.checkpoints/step-*')): time.sleep(.01); assert both[0].is_alive()
     both[1].kill()
     assert ended(both[0], 60) == 1  # and not -9, as if it had to be killed
-    said = (tmp_path/'err0').read_text().splitlines()
+    said = (tmp_path/'said'/'err0').read_text().splitlines()
     assert len(said) == 1 and 'process 1 has died, or was killed' in said[0], said
 
 @pytest.mark.skipif(not find_spec('accelerate'), reason='accelerate is not installed')

@@ -218,7 +218,7 @@ def in_process(
     env:dict=None, # Variables of the environment to set, such as those of an allocator
 ): # What it returns
     "Call a function in a fresh process, or raise `ConnectionError` if that process dies"
-    context = get_context('spawn') if env else _imported(f, *args)
+    context = get_context('spawn') if env else _imported(_start, f, *args)
     device = str(torch.get_default_device())
     pool = ProcessPoolExecutor(1, context, _start, (threads,device))
     try:
