@@ -92,6 +92,59 @@ def test_no_cycle():
         done.add(name)
     for name in GRAPH: visit(name)
 
+LARGEST = 600  # lines of a module: beyond that it is two ideas
+LARGER = {'attention.check': 750}  # one list of checks
+
+@pytest.mark.parametrize('name, path', list(modules()), ids=[name for name, _ in modules()])
+def test_no_module_is_too_large(name, path):
+    lines = path.read_text().count('\n')
+    assert lines <= LARGER.get(name, LARGEST), f'{name} has {lines} lines: two ideas are two modules'
+
+# Names of others with an underscore that their documentation promises
+PROMISED = {'_replace', '_asdict', '_fields', '_exit'}
+
+def is_private(name): return name.startswith('_') and not name.startswith('__') and name.isidentifier() and name != '_'
+
+def own_names(tree):
+    "What a module defines itself, under whatever name."
+    for o in ast.walk(tree):
+        if isinstance(o, (ast.FunctionDef, ast.ClassDef)): yield o.name
+        elif isinstance(o, ast.arg): yield o.arg
+        elif isinstance(o, ast.Name) and isinstance(o.ctx, ast.Store): yield o.id
+        elif isinstance(o, ast.Attribute) and isinstance(o.ctx, ast.Store) and ast.unparse(o.value) == 'self':
+            yield o.attr
+
+def names_in(tree):
+    "Attributes, what is imported from elsewhere, and texts that may be names of attributes."
+    pieces = {id(o) for joined in ast.walk(tree) if isinstance(joined, ast.JoinedStr) for o in joined.values}
+    for o in ast.walk(tree):
+        if isinstance(o, ast.Attribute): yield o.attr
+        elif isinstance(o, ast.ImportFrom) and not o.level:
+            yield from (o.module or '').split('.')
+            yield from (name.name for name in o.names)
+        elif isinstance(o, ast.Import): yield from (part for name in o.names for part in name.name.split('.'))
+        elif isinstance(o, ast.Constant) and isinstance(o.value, str) and id(o) not in pieces: yield o.value
+
+def borrowed(source):
+    "Private names of others that a module uses."
+    tree = ast.parse(source)
+    return {o for o in names_in(tree) if is_private(o)} - {*own_names(tree)} - PROMISED
+
+def test_private_names_are_found():
+    assert borrowed('from torch._C import x; o._a; vars(o).pop("_b"); self._c = o._c; f"{o}_d"; o._replace()') == {
+        '_C', '_a', '_b'}
+
+def test_private_names_of_others_are_listed():
+    "With a reason, and the page that notices when one goes; and no other is listed."
+    cells = json.loads((ROOT/'nbs/06_private_names.ipynb').read_text())['cells']
+    rows = [line.split(' | ') for c in cells for line in ''.join(c['source']).split('\n') if line.startswith('| `')]
+    listed = {name for row in rows for name in re.findall(r'`(\w+)`', row[0])}
+    used = set().union(*(borrowed(path.read_text()) for _, path in modules()))
+    assert used == listed, f'missing on the page: {used - listed}; not used any more: {listed - used}'
+    for row in rows:
+        pages = re.findall(r'\]\(([\w/]+\.ipynb)\)', row[-1])
+        assert len(row) == 4 and pages and all((ROOT/'nbs'/o).exists() for o in pages), row
+
 def test_pictures_survive_a_full_disk():
     "Only `save_figure` writes pictures of results."
     rooms = 'runs', 'papers', 'exam', 'ledger'

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['SHARE', 'FEW_ROUNDS', 'POWER', 'Measured', 'finite_numbers', 'over_seeds', 'left_open', 'paired', 'Median', 'Drawn',
            'by_order', 'rounds_left_out', 'over_rounds', 'over_medians', 'Share', 'Counted', 'share_of', 'counted',
-           'shift_to_show', 'standard_error', 'drawn_error', 'detectable', 'p_value']
+           'times_drawn', 'paired_bootstrap', 'shift_to_show', 'standard_error', 'drawn_error', 'detectable', 'p_value']
 
 # %% ../../nbs/60_runs/01_interval.ipynb #7d8f1df8
 from collections import namedtuple
@@ -13,8 +13,11 @@ from functools import lru_cache
 from math import exp,hypot,inf,isclose,isfinite,isinf,nan,pi,sqrt
 from statistics import mean,median,stdev
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom,binomtest,nct,norm,t
+
+from ..core import check_int
 
 # %% ../../nbs/60_runs/01_interval.ipynb #8b484e15
 class Measured(namedtuple('Measured', 'value low high n')):
@@ -165,6 +168,30 @@ def counted(
 )->Counted:
     "A number that is the same in every run"
     return Counted(value, value, value, 1)
+
+# %% ../../nbs/60_runs/01_interval.ipynb #88129b46
+@lru_cache(4) # the ledger compares the same pages again and again
+def times_drawn(shape, resamples, seed)->list: # Of arrays (resamples, n), for each n of the shape
+    "How often each of n is drawn, when n are drawn anew"
+    rng = np.random.RandomState(seed)
+    return [rng.multinomial(n, np.full(n, 1/n), size=resamples) for n in shape]
+
+def paired_bootstrap(
+    ours, # Nats of every page, (pages,) or (seeds, pages)
+    other, # The same for another model
+    n_bytes, # (pages,)
+    resamples:int=10_000, # Draws
+    seed:int=0, # Seed of the draws
+)->Drawn: # Difference in bits per byte; its `n` is the number of pages
+    """Compare two models page by page; the interval is that of pages and seeds drawn anew, or
+    Student's over the seeds where this is wider, since few seeds say little about others"""
+    d = (np.atleast_2d(ours)-np.atleast_2d(other))/np.log(2)
+    b = np.asarray(n_bytes, dtype=float)
+    seeds,pages = times_drawn(d.shape, check_int('resamples', resamples), seed)
+    low,high = np.percentile((pages@d.T*seeds).sum(1)/len(d)/(pages@b), [2.5,97.5])
+    by_seed = over_seeds(d.sum(1)/b.sum())
+    if by_seed.n>1: low,high = min(low, by_seed.low),max(high, by_seed.high)
+    return Drawn(by_seed.value, float(low), float(high), len(b))
 
 # %% ../../nbs/60_runs/01_interval.ipynb #44b17fc1
 POWER = .8 # Probability with which a difference is to be shown

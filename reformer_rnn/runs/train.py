@@ -25,8 +25,8 @@ from ..core import check_choice,check_int,count_parameters,first_line
 from ..files import check_writable,is_left_over,temporary_name,write_json
 from ..models.lm import LM,attention_as
 from ..models.names import parse_attention
-from ..training.checkpoints import (
-    Checkpoint,OtherRun,Stopped,data_fingerprint,differences)
+from ..training.checkpoints import Checkpoint,OtherRun,Stopped
+from ..training.facts import data_fingerprint,differences
 from ..training.snapshots import list_checkpoints,read_checkpoint
 from ..training.processes import (
     Processes,from_first,process_group,process_rank,quiet_others,several_processes,sum_all)

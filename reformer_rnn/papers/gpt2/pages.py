@@ -4,17 +4,16 @@
 
 # %% auto #0
 __all__ = ['BASE_FILES', 'gpt2_base_experiment', 'CARRIED', 'OVERLAPS', 'KEY', 'KEY_DIGITS', 'KEY_WINDOWS', 'HEADING',
-           'gpt2_experiment', 'GPT2BaseConfig', 'n_positions', 'blank_base', 'page_title', 'wiki_pages', 'gpt2_pages',
-           'byte_ids', 'random_pieces', 'base_passes', 'base_dls', 'base_learner', 'BaseRun', 'base_run',
-           'base_settings', 'base_record', 'stored_base', 'gpt2_base', 'run_gpt2_base', 'GPT2Config', 'memory_of',
-           'matched_size', 'n_added', 'gpt2_model', 'ways', 'page_losses', 'bits', 'passkey_text', 'passkey_bits',
-           'times_drawn', 'paired_bootstrap', 'read_pages', 'fit_gpt2', 'train_gpt2', 'page_by_page', 'control_of',
-           'gpt2_table', 'plot_gpt2', 'check_gpt2']
+           'gpt2_experiment', 'GPT2BaseConfig', 'n_positions', 'blank_base', 'gpt2_pages', 'byte_ids', 'random_pieces',
+           'base_passes', 'base_dls', 'base_learner', 'BaseRun', 'base_run', 'base_settings', 'base_record',
+           'stored_base', 'gpt2_base', 'run_gpt2_base', 'GPT2Config', 'memory_of', 'matched_size', 'n_added',
+           'gpt2_model', 'ways', 'page_losses', 'bits', 'passkey_text', 'passkey_bits', 'read_pages', 'fit_gpt2',
+           'train_gpt2', 'page_by_page', 'control_of', 'gpt2_table', 'plot_gpt2', 'check_gpt2']
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #4e4e4f2d
-import hashlib,re,shutil
+import hashlib,shutil
 from dataclasses import dataclass,fields
-from functools import lru_cache,partial
+from functools import partial
 from pathlib import Path
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #c35fa333
@@ -30,19 +29,19 @@ from fastcore.basics import chunked
 from ...core import check_choice,check_int,count_parameters,seed_everything,select_state
 from ...files import (
     check_replaceable,check_writable,read_json,read_together,write_json,write_together)
-from ...data.documents import Document,Documents
+from ...data.documents import Documents
 from ...data.loaders import Loaders
 from ...data.reading import documents_dls
 from ...data.text import Split,read_bytes
-from ...data.wiki import text_name
+from ...data.wiki import text_name,wiki_pages
 from ...models.gpt2 import RecurrentGPT2,byte_gpt2,fingerprint,load_gpt2,write_gpt2
 from ...models.gpt2_memory import GPT2Shape,retrofits
 from .recall import gpt2_kinds
 from ...runs.experiment import Experiment,same_settings
-from ...runs.interval import Drawn,over_seeds
+from ...runs.interval import Drawn,over_seeds,paired_bootstrap
 from ...runs.read import Runs,legend_below,shown
 from ...runs.train import LongRun,Training,fit_recorded,record_head,run_path
-from ...training.checkpoints import differences
+from ...training.facts import differences
 from ...training.gpt2 import TorchCycle,drawn_dls,gpt2_learner
 from ...training.learner import lm_learner
 from ...training.processes import from_first,process_rank
@@ -82,24 +81,6 @@ def blank_base(
 ): # `GPT2LMHeadModel`
     "The base with random weights"
     return byte_gpt2(cfg.d_model, cfg.n_layers, cfg.n_heads, n_positions(cfg))
-
-def page_title(
-    page:bytes, # A page with its tags
-)->str:
-    "The title; empty if it has none"
-    found = re.search(rb'<title>(.*?)</title>', page)
-    return found[1].decode('utf-8', 'replace') if found else ''
-
-def wiki_pages(
-    xml, # Bytes of a Wikipedia dump
-)->Documents: # Named by number and title
-    "Whole pages, or `ValueError` if there are none"
-    pages = re.findall(rb'<page>.*?</page>', bytes(xml), re.S)
-    if not pages:
-        raise ValueError(f'no whole page in {len(xml):,} bytes: '
-                         'expected <page> ... </page>, as in a dump of Wikipedia')
-    names = [f'{i} {page_title(page)}'.strip() for i,page in enumerate(pages)]
-    return Documents(map(Document, names, pages))
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #974f8696
 def gpt2_pages(
@@ -477,30 +458,6 @@ def passkey_bits(
         asked = [nats[-KEY_DIGITS:] for nats,_ in _batch_losses(model, texts, how)]
         return torch.cat(asked).mean().item()/np.log(2)
     return {windows: cost(windows) for windows in KEY_WINDOWS}
-
-# %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #88129b46
-@lru_cache(4) # the ledger compares the same pages again and again
-def times_drawn(shape, resamples, seed)->list: # Of arrays (resamples, n), for each n of the shape
-    "How often each of n is drawn, when n are drawn anew"
-    rng = np.random.RandomState(seed)
-    return [rng.multinomial(n, np.full(n, 1/n), size=resamples) for n in shape]
-
-def paired_bootstrap(
-    ours, # Nats of every page, (pages,) or (seeds, pages)
-    other, # The same for another model
-    n_bytes, # (pages,)
-    resamples:int=10_000, # Draws
-    seed:int=0, # Seed of the draws
-)->Drawn: # Difference in bits per byte; its `n` is the number of pages
-    """Compare two models page by page; the interval is that of pages and seeds drawn anew, or
-    Student's over the seeds where this is wider, since few seeds say little about others"""
-    d = (np.atleast_2d(ours)-np.atleast_2d(other))/np.log(2)
-    b = np.asarray(n_bytes, dtype=float)
-    seeds,pages = times_drawn(d.shape, check_int('resamples', resamples), seed)
-    low,high = np.percentile((pages@d.T*seeds).sum(1)/len(d)/(pages@b), [2.5,97.5])
-    by_seed = over_seeds(d.sum(1)/b.sum())
-    if by_seed.n>1: low,high = min(low, by_seed.low),max(high, by_seed.high)
-    return Drawn(by_seed.value, float(low), float(high), len(b))
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #8afa986d
 def read_pages(
