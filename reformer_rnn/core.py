@@ -276,7 +276,8 @@ _choices = threading.local()
 def discrete_choice(
     choose, # `() -> tensor of integers or booleans`
 )->Tensor: # Result of `choose`, or the recorded one
-    "Make a choice that has no gradient, or repeat the one that was recorded"
+    """Make a choice that has no gradient, or repeat the one that was recorded;
+    `ValueError` if there is none left"""
     repeat,record = (getattr(_choices, o, None) for o in ('repeat','record'))
     made = choose() if repeat is None else next(repeat, None)
     if made is None:
@@ -309,7 +310,7 @@ def map_state(
     f, # Called on every tensor
     state, # A tensor, None, or a tuple, list, dict or named tuple of states
 ):
-    "Apply `f` to every tensor of `state`, keeping its structure"
+    "Apply `f` to every tensor of `state`, keeping its structure; `TypeError` if it is no state"
     if state is None: return None
     if isinstance(state, Tensor): return f(state)
     if isinstance(state, dict): return {k: map_state(f, v) for k,v in state.items()}

@@ -211,7 +211,8 @@ def specification(
 def find_class(
     spec:dict, # From `specification`
 )->type:
-    "The class of a model; only modules of this library are imported for it"
+    """The class of a model; only modules of this library are imported for it, and `ValueError` is
+    raised for another one that is not there"""
     module,name = spec['module'],spec['class']
     if module.startswith('reformer_rnn.'):
         try: import_module(module)

@@ -100,6 +100,22 @@ def test_no_module_is_too_large(name, path):
     lines = path.read_text().count('\n')
     assert lines <= LARGER.get(name, LARGEST), f'{name} has {lines} lines: two ideas are two modules'
 
+SAY_ERRORS = 'core', 'files', 'pretrained', 'data', 'models', 'training', 'runs'
+SPEAKS = re.compile(r'`\w+`? if|`\w+Error`|`Kept`|\b[Rr]efuse|\b[Rr]aise')
+
+@pytest.mark.parametrize('name, path', [o for o in modules() if room(o[0]) in SAY_ERRORS],
+                         ids=[name for name, _ in modules() if room(name) in SAY_ERRORS])
+def test_errors_are_in_the_docstring(name, path):
+    "A public function that raises an error itself names it, except for one that is there to check something."
+    source = path.read_text()
+    silent = []
+    for o in ast.parse(source).body:
+        if not isinstance(o, ast.FunctionDef) or o.name.startswith(('_', 'check_')): continue
+        raises = any(isinstance(node, ast.Raise) and node.exc for node in ast.walk(o))
+        head = source.split('\n')[o.lineno-1:o.body[0].end_lineno]
+        if raises and not SPEAKS.search('\n'.join(head)): silent.append(o.name)
+    assert not silent, f'say in the docstring what these raise: {silent}'
+
 # Names of others with an underscore that their documentation promises
 PROMISED = {'_replace', '_asdict', '_fields', '_exit'}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from conftest import ROOT, forked_script, run
+from conftest import LONG, ROOT, forked_script, run
 
 # one blue pixel
 PICTURE = ('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==')
@@ -332,3 +332,10 @@ def test_check_env_removes_remains(site):
 def test_check_env_mends_no_system(tmp_path):
     ran = subprocess.run([sys._base_executable, ROOT/'tools'/'check_env.py', '--mend'], capture_output=True, text=True)
     assert ran.returncode == 1 and 'is not the Python of a virtual environment' in ran.stderr
+
+def test_what_takes_long_exists():
+    "A test that was renamed would be begun late again."
+    for name in LONG:
+        file, _, rest = name.partition('::')
+        test, _, notebook = rest.rstrip(']').partition('[')
+        assert f'def {test}(' in (ROOT/file).read_text() and (ROOT/notebook).exists(), name

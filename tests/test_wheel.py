@@ -1,5 +1,5 @@
 "The wheel works where there is no checkout."
-import json, zipfile
+import json, os, zipfile
 from email.parser import Parser
 from pathlib import Path
 
@@ -40,19 +40,48 @@ def test_contents(wheel):
 
 def test_size(wheel): assert wheel.stat().st_size < 2.5e6
 
+# Commands, each in a process of its own which has the slow imports behind it; what each printed, as JSON
+STEPS = '''
+import json, os, sys, tempfile
+import torch, fastai.callback.all, fastai.text.all, reformer_rnn.all
+from reformer_rnn.ledger.command import main
+
+def said(words):
+    with tempfile.TemporaryFile('w+') as out:
+        child = os.fork()
+        if not child:
+            os.dup2(out.fileno(), 1); os.dup2(out.fileno(), 2)
+            sys.argv = ['reformer_rnn', *words]
+            main()
+            sys.stdout.flush()
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        out.seek(0)
+        text = out.read()
+    if status: sys.exit(f'{words} gave {status}: {text}')
+    return text
+
+print(json.dumps([said(o) for o in json.loads(sys.argv[1])]))
+'''
+
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='no fork')
 def test_from_a_text_to_a_sentence(python, tmp_path):
     "Each step in a process of its own: train, write, measure; the number of the record comes out again."
-    def command(*words): return run(python.with_name('reformer_rnn'), *words, cwd=tmp_path)
+    def commands(*lines):
+        words = json.dumps([list(map(str, line)) for line in lines])
+        return json.loads(run(python, '-c', STEPS, words, cwd=tmp_path).splitlines()[-1])
     text = 'It was the best of times, it was the worst of times. '*400
     (tmp_path/'book.txt').write_text(text)
     (tmp_path/'end.txt').write_text(text[-len(text)//10:])
-    command('charlm', 'book.txt', *'--d-model 16 --n-heads 2 --n-layers 1 --seq-len 32 --bs 4 --sample 0'.split())
     record = Path('results')/'charlm'/'linear-seed0.json'
-    written = command('generate', record, '--prompt', 'It was', '--n', 40)
+    sizes = '--d-model 16 --n-heads 2 --n-layers 1 --seq-len 32 --bs 4 --sample 0'.split()
+    _, written, again, elsewhere = commands(
+        ['charlm', 'book.txt', *sizes], ['generate', record, '--prompt', 'It was', '--n', 40],
+        ['evaluate', record], ['evaluate', record, 'end.txt'])
     assert written.startswith('It was') and len(written) >= 30
     stored = f"{json.loads((tmp_path/record).read_text())['bits_per_byte']:.6f}"
-    assert command('evaluate', record).count(stored) == 2  # measured again, and what the record says
-    assert stored in command('evaluate', record, 'end.txt')
+    assert again.count(stored) == 2  # measured again, and what the record says
+    assert stored in elsewhere
     card = (tmp_path/record.with_suffix('.model')/'README.md').read_text()
     assert stored[:6] in card and 'book.txt' in card
 

@@ -184,7 +184,7 @@ def forecast_dls(
     drop_last:bool=False,
     device=None, # Where the batches go; None for fastai's default, the GPU if there is one
 )->DataLoaders: # Training, validation and, as `dls[2]`, test
-    "Make loaders of windows"
+    "Make loaders of windows; `ValueError` if there are too few of them for a batch"
     check_int('bs', bs)
     if drop_last and len(parts.train)<bs:
         raise ValueError(f'bs={bs} with drop_last: there are only {len(parts.train)} training '

@@ -163,7 +163,7 @@ def encode_text8(
 def decode_text8(
     ids, # Numbers 0..26: a tensor or a list
 )->str:
-    "Turn the numbers of `encode_text8` into text"
+    "Turn the numbers of `encode_text8` into text; `ValueError` if they are not 0 to 26"
     ids = torch.as_tensor(ids).flatten()
     if len(ids) and not 0<=ids.min()<=ids.max()<len(TEXT8_SYMBOLS):
         raise ValueError(f'expected numbers from 0 to 26, not {ids.min()} to {ids.max()}')

@@ -118,7 +118,8 @@ _brt_fixed = { # arguments of `LM` that the model settles itself
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #7a8a2afd
 def memory_places(memory, recurrent, n_layers, feedback):
-    "Options of the blocks with a memory, by their numbers counted from 0"
+    """Options of the blocks with a memory, by their numbers counted from 0;
+    `ValueError` if there are no such blocks"""
     if memory is None: return {}
     if not isinstance(memory, dict) or not all(isinstance(o, dict) for o in memory.values()):
         raise ValueError(f'memory={memory!r}: expected options by the numbers of blocks, such as '
@@ -135,7 +136,7 @@ def memory_places(memory, recurrent, n_layers, feedback):
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #6acfbc6f
 def recurrent_places(recurrent, n_layers, feedback):
-    "Numbers of the recurrent blocks, counted from 0"
+    "Numbers of the recurrent blocks, counted from 0; `ValueError` if they are no such numbers"
     if not isinstance(recurrent, (tuple,list)):
         raise ValueError(f'recurrent={recurrent!r}: expected a tuple of the numbers of the '
                          'recurrent blocks, such as (-3,)')
@@ -170,7 +171,8 @@ def block_specs(
 
 # %% ../../nbs/30_models/10_block_recurrent.ipynb #ea92a0b6
 def feedback_layer(spec, d_model, n_heads, max_len, depth):
-    "Build a layer of a model with feedback, where sliding windows also read the states"
+    """Build a layer of a model with feedback, where sliding windows also read the states;
+    `ValueError` if an option is wrong"""
     name,options = spec
     if name!='sliding': return build_attention(spec, d_model, n_heads, max_len, depth=depth)
     try: return FeedbackAttention(d_model, n_heads, max_len=max_len, depth=depth, **options)
@@ -301,7 +303,8 @@ def scaled_row(
     window:int, # Window where the paper has 512
     **changes, # Other arguments of `BlockRecurrentLM`
 )->dict: # Arguments of `BlockRecurrentLM`
-    "Settings of the model of a row of table 1, in another size"
+    """Settings of the model of a row of table 1, in another size;
+    `ValueError` if the row has a fixed size"""
     paper = paper_rows[check_choice('row', row, paper_rows)]
     if 'd_ff' in paper:
         raise ValueError(f'{row} is a larger model: expected a row of table 1, '

@@ -72,7 +72,7 @@ def byte_gpt2(
     vocab_sz:int=256, # Number of symbols; 256 for bytes
     dropout:float=0., # Dropout probability, everywhere; 0.1 in GPT-2
 ): # `GPT2LMHeadModel` with random weights, in evaluation mode
-    "Make a small GPT-2 whose tokens are bytes"
+    "Make a small GPT-2 whose tokens are bytes; `ValueError` if a size does not fit"
     tf = _transformers()
     sizes = dict(n_embd=d_model, n_layer=n_layers, n_head=n_heads, n_positions=n_positions,
                  vocab_size=vocab_sz)

@@ -283,7 +283,7 @@ def with_matrices(
     heads, # List of heads with a matrix, or None
     matrices:dict=None, # Further options of the matrices
 ): # `spec` of `build_attention`
-    "The same attention with recurrence, if `heads` is given"
+    "The same attention with recurrence, if `heads` is given; `ValueError` if it has no such form"
     if heads is None: return spec
     name,options = (spec,{}) if isinstance(spec, str) else spec
     able = dict(softmax='rsa', rsa='rsa', probsparse='probsparse')

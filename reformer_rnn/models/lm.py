@@ -60,7 +60,7 @@ def model_layers(
     max_len:int, # Longest sequence
     options:dict, # Options of the layers that are not in `at`
 )->list: # Of attention layers
-    "One attention layer for each block"
+    "One attention layer for each block; `ValueError` if an option does not fit"
     at = dict(at or {})
     check_choice('attention', attention, attention_layers) # even where no block has it
     check_blocks(at, n_layers)

@@ -27,7 +27,8 @@ def gated_delta_rule(
     **kwargs,
 # `(out, state)`: out is (b, n, heads of values, dv), the state (b, heads of values, d, dv) or None
 ):
-    "`delta_attention` with the signature of transformers' `torch_chunk_gated_delta_rule`"
+    """`delta_attention` with the signature of transformers' `torch_chunk_gated_delta_rule`;
+    `ValueError` for packed sequences"""
     if kwargs.get('cu_seqlens') is not None:
         raise ValueError('packed sequences (cu_seqlens) are not supported here: '
                          'give each sequence a row of its own')

@@ -366,7 +366,7 @@ def ledger_row(
     claim:Claim, # The claim
     results:Results, # Stored records
 )->dict: # Ready for JSON
-    "Measure and judge one claim"
+    "Measure and judge one claim; `ValueError` with its name if that fails"
     names = claim.results.split()
     try: found = measure_claim(claim, [results.runs(name) for name in names])
     except ValueError as e: raise ValueError(f'{claim.source}, {claim.name!r}: {e}') from e
@@ -466,7 +466,7 @@ def number_of(
     claims:list, # Claims, one of which has that name
     results:Results, # Stored records
 )->str: # With its interval; empty if there is none
-    "Our number for one claim, for use in a sentence"
+    "Our number for one claim, for use in a sentence; `ValueError` if no claim has the name"
     found = [claim for claim in claims if claim.name==name]
     if len(found)!=1:
         raise ValueError(f'{name!r}: expected the name of one of {len(claims)} claims')

@@ -160,7 +160,8 @@ def add_options(
     parser:argparse.ArgumentParser, # Receives one option per field
     config:type, # A dataclass whose fields all have a default and a trailing comment
 ):
-    "Make the options of a parser from the fields of a dataclass"
+    """Make the options of a parser from the fields of a dataclass;
+    `TypeError` if one has no default or no comment"""
     notes = _notes(config)
     for f in sorted(used_fields(config), key=lambda f: _distance(config, f)):
         if f.default is MISSING or not notes.get(f.name):

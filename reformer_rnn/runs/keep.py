@@ -267,7 +267,8 @@ def text_bits(
     path=None, # File, or name of a corpus; None for the text that the run itself was measured on
     run:Run=None, # From `load_run`; None for a model without a run
 )->dict: # Name -> bits per byte
-    "Bits per byte of a text for a model, and for the frequencies of bytes and pairs alone"
+    """Bits per byte of a text for a model, and for the frequencies of bytes and pairs alone;
+    `ValueError` if the text is too short for it"""
     evaluate = None if run is None else find_experiment(run.record['experiment']).evaluate
     data = None if path is None else read_bytes(path)
     try:

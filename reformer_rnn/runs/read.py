@@ -29,7 +29,7 @@ def number(
     run:dict, # A record
     path:str, # Keys with dots between them
 ):
-    "A number in a record"
+    "A number in a record; `KeyError` if it is not there"
     for key in path.split('.'):
         if isinstance(run, dict) and key not in run:
             raise KeyError(f'{path}: there is no {key!r} among {", ".join(map(str, run))}')
@@ -108,7 +108,8 @@ def path_order(path)->list:
 def record_files(
     folder, # A folder with records, or with folders of them
 )->list: # Paths
-    "All JSON files of a folder and those below it, except for those of checkpoints and models"
+    """All JSON files of a folder and those below it, except for those of checkpoints and models;
+    `ValueError` if it is a file"""
     folder = Path(folder)
     if folder.is_file(): raise ValueError(f'{folder} is a file: expected a folder of records')
     def beside(path): # files of a checkpoint or a model, and what Jupyter hides, are no records
@@ -326,7 +327,7 @@ def curve(
     run:dict, # A record
     path:str, # Table and column
 )->tuple: # Numbers of the steps or epochs, and of the column
-    "One curve of a record"
+    "One curve of a record; `ValueError` if the record has none of this name"
     room,_,column = path.partition('.')
     table = run.get(room, {})
     count = 'step' if room=='steps' else 'epoch'
@@ -402,7 +403,8 @@ def compare(
     metric:str, # Name of a number
     by=(), # Names by which runs are grouped; empty for all that differ
 )->pd.DataFrame: # One row per group
-    "Mean and interval of every group, and of the paired differences to the first group"
+    """Mean and interval of every group, and of the paired differences to the first group;
+    `ValueError` if a number is not finite"""
     metric = full_name(metric, runs.fields)
     by = [full_name(name, runs.fields) for name in by] or differing(runs)
     groups = {}
@@ -492,7 +494,7 @@ def having(
 def run_results(
     cfg:ResultsConfig, # Settings
 )->pd.DataFrame: # The comparison
-    "Print the runs and the comparison, and draw the curves"
+    "Print, compare and draw runs; `FileNotFoundError` if there are none"
     if not Path(cfg.folder).is_dir():
         raise FileNotFoundError(f'there is no folder {cfg.folder}: run an experiment first, or '
                                 'name another folder')

@@ -158,7 +158,8 @@ def fit_recorded(
     seed:int, # Seed that was set before the learner was made
     lr=None, # Highest learning rate, or a slice over groups of parameters; None for `cfg.lr`
 )->dict: # The record, to which the experiment adds its results
-    "Train with one cycle of the learning rate, and record everything about the run"
+    """Train with one cycle of the learning rate, and record everything about the run; `Kept` if
+    there is one of the same run"""
     data = checksums(learn.dls)
     if kept := from_first(lambda: kept_run(cfg, run_path(cfg, attention, seed), data)):
         raise Kept(kept)
@@ -234,7 +235,8 @@ def run_one(
     attention:str, # Name of the model
     seed:int, # Seed
 )->dict: # The record
-    "Train one model and store the record, or keep the one that is there"
+    """Train one model and store the record, or keep the one that is there;
+    `ValueError` if its path is a folder"""
     path = run_path(cfg, attention, seed)
     print(f'\n{attention}, seed {seed}', flush=True)
     if path.is_dir():
@@ -335,7 +337,8 @@ def _on_term(signum, frame):
 def joined(
     cfg, # Settings of an experiment
 ):
-    "Join the processes of this run inside a `with` block, and give each of them its settings"
+    """Join the processes of this run inside a `with` block, and give each of them its settings;
+    `ValueError` if there is nothing to share"""
     if num_distrib()>1 and not isinstance(cfg, LongRun):
         raise ValueError(f'{num_distrib()} processes: there is nothing to share among them here; '
                          'start it without torchrun or accelerate launch')

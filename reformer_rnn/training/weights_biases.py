@@ -301,7 +301,7 @@ def wandb_callbacks(
     weights:bool=True, # Keep the weights as an artifact?
 )->list: # Callbacks for one call of `fit`; none with WANDB_MODE=disabled
     """Start a Weights & Biases run, offline unless `WANDB_MODE` says otherwise and it is possible,
-    and return its callbacks"""
+    and return its callbacks; `ImportError` without wandb or safetensors"""
     mode = os.environ.get('WANDB_MODE') or 'offline'
     if mode=='disabled': _say('WANDB_MODE=disabled, so this run is not tracked'); return []
     if find_spec('wandb') is None or find_spec('safetensors') is None:
