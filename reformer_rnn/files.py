@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['REPOSITORY', 'MANIFEST', 'own_names', 'temporary_name', 'is_left_over', 'check_writable', 'existing_path',
-           'in_place_of', 'write_json', 'read_json', 'stored_path', 'file_checksum', 'to_disk', 'write_together',
-           'check_replaceable', 'remove_together', 'read_together']
+           'in_place_of', 'write_json', 'read_json', 'stored_path', 'git_commit', 'file_checksum', 'to_disk',
+           'write_together', 'check_replaceable', 'remove_together', 'read_together']
 
 # %% ../nbs/00_files.ipynb #a3d080f4
-import hashlib,json,os,platform,re,secrets,shutil,tempfile,time,warnings
+import hashlib,json,os,platform,re,secrets,shutil,subprocess,tempfile,time,warnings
 try: import fcntl
 except ImportError: fcntl = None # on Windows
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +21,8 @@ import torch
 from filelock import FileLock
 from safetensors import SafetensorError
 from torch import Tensor
+
+import reformer_rnn
 
 # %% ../nbs/00_files.ipynb #4819eab1
 _PREFIX = '.reformer_rnn' # begins the name of whatever is temporary
@@ -157,6 +159,17 @@ def stored_path(
     own = f', or make your own with `{command}`' if command else ''
     raise FileNotFoundError(f'{path} is not here: stored results lie beside the notebooks of '
                             f'{REPOSITORY}, so run this page in a checkout of it{own}')
+
+# %% ../nbs/00_files.ipynb #96ff4895
+def git_commit()->str: # None without git, or outside of a checkout
+    "Commit of the checkout that this package is part of"
+    here = str(Path(reformer_rnn.__file__).parent)
+    def git(*args): return subprocess.run(['git','-C',here,*args], capture_output=True, text=True)
+    try:
+        if git('ls-files','--error-unmatch','__init__.py').returncode: return None
+        found = git('describe','--always','--dirty','--abbrev=40','--exclude=*')
+    except OSError: return None  # no git on this machine
+    return found.stdout.strip() or None
 
 # %% ../nbs/00_files.ipynb #eb42a54b
 # In every folder with files that were written together: their checksums

@@ -6,12 +6,12 @@
 __all__ = ['kept_classes', 'companion_modules', 'Kind', 'kinds', 'registries', 'LARGE', 'FORMAT', 'CONFIG', 'WEIGHTS', 'CARD',
            'Companion', 'companions', 'Pretrained', 'to_json', 'from_json', 'arguments_of', 'specification',
            'find_class', 'build', 'shared_names', 'check_sizes', 'rebuild', 'exchanged', 'describe', 'companion',
-           'git_commit', 'model_card', 'write_card', 'read_config', 'load_pretrained']
+           'model_card', 'write_card', 'read_config', 'load_pretrained']
 
 # %% ../nbs/04_pretrained.ipynb #52a5f835
-import inspect,json,subprocess
+import inspect,json
 from collections import namedtuple
-from contextlib import contextmanager
+from contextlib import contextmanager,suppress
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ from torch.nn.parameter import is_lazy
 import reformer_rnn
 from .core import Movable,count_parameters,first_line
 from .files import (
-    MANIFEST,REPOSITORY,existing_path,read_json,read_together,write_json,write_together)
+    MANIFEST,REPOSITORY,existing_path,git_commit,read_json,read_together,write_json,write_together)
 
 # %% ../nbs/04_pretrained.ipynb #f48ebb31
 # (module, name) -> class, for all classes of models that can be saved
@@ -264,13 +264,13 @@ def rebuild(
         model.get_submodule(parent)._parameters[key] = model.get_parameter(first)
     return model if config['dtype'] is None else model.to(getattr(torch, config['dtype']))
 
+# %% ../nbs/04_pretrained.ipynb #0b8e114d
 LARGE = 50_000_000 # From so many parameters on, a second model is made without numbers
 
 def _to_compare(config):
     "The model of a description; a large one has only shapes, unless its class needs numbers"
-    if config['n_parameters']>=LARGE:
-        try: return rebuild(config, 'meta')
-        except Exception: pass # what is wrong with the model itself is raised below
+    with suppress(Exception): # what is wrong with the model itself is raised below
+        if config['n_parameters']>=LARGE: return rebuild(config, 'meta')
     return rebuild(config)
 
 # %% ../nbs/04_pretrained.ipynb #f9be9f9c
@@ -376,16 +376,6 @@ def companion(
                          f'{", ".join(companion_modules)}')
     import_module(companion_modules[name])
     return companions[name]
-
-def git_commit()->str: # None without git, or outside of a checkout
-    "Commit of the checkout that this package is part of"
-    here = str(Path(reformer_rnn.__file__).parent)
-    def git(*args): return subprocess.run(['git','-C',here,*args], capture_output=True, text=True)
-    try:
-        if git('ls-files','--error-unmatch','__init__.py').returncode: return None
-        found = git('describe','--always','--dirty','--abbrev=40','--exclude=*')
-    except OSError: return None  # no git on this machine
-    return found.stdout.strip() or None
 
 # %% ../nbs/04_pretrained.ipynb #38c89b72
 def stored_tensors(

@@ -19,8 +19,7 @@ from fastai.torch_core import default_device
 
 import reformer_rnn
 from ..core import check_int
-from ..files import in_place_of
-from ..pretrained import git_commit
+from ..files import git_commit,in_place_of
 from ..training.callbacks import OutsideFinder
 
 # %% ../../nbs/60_runs/02_record.ipynb #3c0e4b37
