@@ -12,6 +12,7 @@ ROOMS = {  # Room: the rooms from which it may import, besides its own
     'pretrained': ('core',),  # and files: whoever may import from core may import from both
     'draw': ('core',),
     'attention': ('core',),
+    'hugging_face': ('core',),
     'kernels': ('core', 'attention'),
     'blocks': ('core', 'attention'),
     'data': ('core',),
