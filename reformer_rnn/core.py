@@ -14,6 +14,7 @@ __all__ = ['check_int', 'check_tensor', 'check_choice', 'own_words', 'first_line
 # %% ../nbs/00_core.ipynb #046866ef
 import random,re,threading
 from contextlib import contextmanager,nullcontext
+from difflib import get_close_matches
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
@@ -58,10 +59,12 @@ def check_choice(
     value, # Value to check
     choices, # Allowed values
 ):
-    "Return `value` if it is one of `choices`, else raise `ValueError` listing them"
+    "Return `value` if it is one of `choices`; else `ValueError` lists them, the likely one last"
     if value not in [*choices]: # compared, not hashed: a list is refused as well
-        raise ValueError(f'{name}={value!r} is not known; choose one of: '
-                         f'{", ".join(map(str, choices))}')
+        names = [*map(str, choices)]
+        close = get_close_matches(str(value), names, 1)
+        meant = f'; did you mean {close[0]}?' if close else ''
+        raise ValueError(f'{name}={value!r} is not known; choose one of: {", ".join(names)}{meant}')
     return value
 
 # %% ../nbs/00_core.ipynb #2157c5fb
