@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['check_sampling', 'token_probabilities', 'penalise_repetition', 'sample_token', 'check_logits', 'check_generator',
-           'Generating', 'pad_left', 'check_prompts', 'check_room', 'check_stop', 'Decoder', 'rows_by_length',
-           'read_pieces', 'CompiledCall', 'Speed', 'generation_speed']
+           'Generating', 'pad_left', 'check_prompts', 'check_room', 'check_stop', 'positions_read', 'state_of_rows',
+           'Decoder', 'rows_by_length', 'read_pieces', 'read_groups', 'CompiledCall', 'Speed', 'generation_speed']
 
 # %% ../../nbs/30_models/03_generate.ipynb #bf254415
 import math,time,warnings
@@ -18,8 +18,9 @@ import torch
 from torch import Tensor,nn
 
 from ..core import (
-    check_int,check_mask_type,first_line,held_in_evaluation,trusting)
-from .carry import Carrying
+    check_int,check_mask_type,first_line,held_in_evaluation,select_state,trusting)
+from ..attention.layer import rows_of
+from .carry import Carrying,check_same_rows
 from .tape import Replay,Steps,same_form
 
 # %% ../../nbs/30_models/03_generate.ipynb #32ad1d7d
@@ -148,11 +149,14 @@ class Generating(Carrying):
         prefill:int=2048, # Tokens of the prompt to read at once
         below:int|None=None, # Draw only tokens with numbers below this; None for all tokens
         compile:bool=False, # Run steps of one token through `torch.compile`?
+        # What `step` has returned for the text before `ids`, of as many rows or of one, which
+        # serves all; it stays as it is
+        state=None,
     ): # An iterator over new tokens, (b,) each
         "Continue texts token by token, through the recurrent form, in evaluation mode"
         ids,mask = check_prompts(self, ids, mask)
         check_int('n', n, minimum=0); check_int('prefill', prefill)
-        check_room(self, ids.shape[1], n)
+        check_room(self, ids.shape[1]+positions_read(state), n)
         below = self.vocab_sz if below is None else below
         symbols = check_int('below', below, maximum=self.vocab_sz)
         check_sampling(temperature, top_k, symbols, top_p, repetition_penalty)
@@ -161,7 +165,7 @@ class Generating(Carrying):
         def draw(logits):
             return sample_token(logits[:,:symbols], temperature, top_k, generator, top_p)[:,0]
         return write_tokens(self.decoder(len(ids), compile), ids, mask, n, draw,
-                            repetition_penalty, stop, prefill)
+                            repetition_penalty, stop, prefill, state)
 
     def generate(self,
         # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths; or
@@ -173,7 +177,8 @@ class Generating(Carrying):
         # Source of the random numbers, or a list with one for each row
         generator:torch.Generator|None=None,
         mask:Tensor|None=None, # (b, n), False at padding, wherever it is
-        # `top_p`, `repetition_penalty`, `stop`, `prefill`, `below` and `compile` of `stream`
+        # `top_p`, `repetition_penalty`, `stop`, `prefill`, `below`, `compile` and `state` of
+        # `stream`
         **options,
     )->Any: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
         "Continue texts, in evaluation mode; `ValueError` for arguments that do not fit"
@@ -283,6 +288,29 @@ def check_stop(
     tokens = stop if isinstance(stop, (list,tuple,set,range)) else (stop,)
     return tuple(check_int('stop', o, minimum=0, maximum=vocab_sz-1) for o in tokens)
 
+# %% ../../nbs/30_models/03_generate.ipynb #598d0cb3
+def positions_read(
+    state, # Of a model; None at the start of a text
+)->int: # 0 if the model does not count them
+    "How many positions the longest row of a state has read"
+    position = getattr(state, 'position', None)
+    return 0 if position is None or not len(position) else int(position.max())
+
+def state_of_rows(
+    model:Generating, # The model
+    state, # Of b rows or of one; None at the start of a text
+    b:int, # Rows that go on from it
+):
+    "A state for b rows; `ValueError` for one of another number of rows"
+    known = rows_of(state)
+    if known is None: return state
+    if not model.branches:
+        raise ValueError(f'a {type(model).__name__} extends its state in place, which would not '
+                         'stay as it is: give it the whole text')
+    if known==1: return select_state(state, [0]*b)
+    check_same_rows(known, b)
+    return state
+
 # %% ../../nbs/30_models/03_generate.ipynb #0b784d7e
 class Decoder:
     "A model that reads token by token and keeps its state; `model.decoder` makes one"
@@ -312,27 +340,23 @@ class Decoder:
         ids, # Prompts: tokens (b, n), or a list of them
         mask:Tensor|None=None, # (b, n), False at padding, wherever it is
         prefill:int=2048, # Tokens to read at once
+        state=None, # Of the text before them, as for `stream`
     )->Tensor: # Logits of the next token, (b, vocab_sz)
         "Forget what was read before, and read prompts"
         check_int('prefill', prefill)
         ids,mask = check_prompts(self.model, ids, mask)
         if len(ids)!=self.batch:
             raise ValueError(f'{len(ids)} prompts: expected {self.batch}, as the decoder was made')
-        check_room(self.model, ids.shape[1], 1)
-        self.length = ids.shape[1]
+        state = state_of_rows(self.model, state, len(ids))
+        self.length = ids.shape[1]+positions_read(state)
+        check_room(self.model, self.length, 1)
         self.room = self.model.max_positions
         self.modules = list(self.model.modules())
-        groups = [(None,ids,mask)]
-        if mask is not None and self.model.one_length: groups = rows_by_length(ids, mask)
-        self.groups = []
         steps = partial(Replay, known=self.programs) if self.model.branches else Steps
         with self.quiet():
-            logits = []
-            for rows,prompt,real in groups:
-                found,state = read_pieces(self.model, prompt, real, prefill)
-                logits.append(found)
-                self.groups.append((rows,steps(self.model, state, self.compiled)))
-            logits = self.together(logits)
+            found = list(read_groups(self.model, ids, mask, prefill, state))
+            self.groups = [(rows,steps(self.model, after, self.compiled)) for rows,_,after in found]
+            logits = self.together([o for _,o,_ in found])
         return logits.clone() # outside `inference_mode`, a tensor like any other
 
     def __call__(self,
@@ -370,13 +394,21 @@ def rows_by_length(
         found.append((rows,ids[rows,ids.shape[1]-length:],None))
     return found
 
-def read_pieces(model, ids, mask, size):
+def read_pieces(model, ids, mask, size, state=None):
     "Read prompts, at most `size` tokens at once, and return `(logits, state)`"
-    state = None
     for i in range(0, ids.shape[1], size):
         real = None if mask is None else mask[:,i:i+size]
         logits,state = model.next_logits(ids[:,i:i+size], state, real)
     return logits,state
+
+def read_groups(model, ids, mask, size, state):
+    """Read prompts, those of different lengths apart where a model needs that: row numbers (None
+    for all), logits and state of each group"""
+    groups = [(None,ids,mask)]
+    if mask is not None and model.one_length: groups = rows_by_length(ids, mask)
+    for rows,prompt,real in groups:
+        before = state if rows is None else select_state(state, rows)
+        yield rows,*read_pieces(model, prompt, real, size, before)
 
 # %% ../../nbs/30_models/03_generate.ipynb #425b631e
 class CompiledCall:
@@ -409,10 +441,10 @@ class CompiledCall:
         return found
 
 # %% ../../nbs/30_models/03_generate.ipynb #01abeae5
-def write_tokens(decoder, ids, mask, n, draw, penalty, stop, prefill):
+def write_tokens(decoder, ids, mask, n, draw, penalty, stop, prefill, state):
     "The iterator that `stream` returns"
     if not n: return
-    logits = decoder.read(ids, mask, prefill)
+    logits = decoder.read(ids, mask, prefill, state)
     seen = None if penalty==1 else seen_tokens(ids, mask, decoder.model.vocab_sz)
     ends = torch.tensor(stop, device=ids.device)
     token = done = None
