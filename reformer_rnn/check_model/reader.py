@@ -102,9 +102,14 @@ class Reader:
 # %% ../../nbs/35_check_model/01_reader.ipynb #c75a3025
 class StepReader(Reader):
     "Reads with a language model of this library"
-    def generate(self, ids, n): return self.model.generate(ids, n, temperature=0)
-    tools = Reader.tools | dict(
-        generate='generate = lambda ids, n: model.generate(ids, n, temperature=0)')
+    @property
+    def abilities(self): return super().abilities|{'padded generate'}
+
+    def generate(self, ids, n, mask=None):
+        return self.model.generate(ids, n, temperature=0, mask=mask)
+
+    tools = Reader.tools | dict(generate='generate = lambda ids, n, mask=None: '
+                                         'model.generate(ids, n, temperature=0, mask=mask)')
 
 # %% ../../nbs/35_check_model/01_reader.ipynb #04452907
 class TransformersReader(Reader):
@@ -116,17 +121,20 @@ class TransformersReader(Reader):
     ):
         self.model = model
         self.arguments = set(inspect.signature(model.forward).parameters)
+        self.keeps = True # Ask for a cache?
         self.cache = next((o for o in self.caches if o in self.arguments), None)
         if self.cache is None:
             raise ValueError(f'a {type(model).__name__} takes no cache: expected one of the '
                              f'arguments {", ".join(self.caches)}')
         self.positions = positions and 'position_ids' in self.arguments
+        # without attention a mask is that of the tokens of the call, as in `generate`
+        self.spans = self.cache=='past_key_values'
 
     @property
     def abilities(self)->set:
         "What the model can be asked to do"
         able = {'state','rows_of','saved','generate'}
-        if 'attention_mask' in self.arguments: able.add('mask')
+        if 'attention_mask' in self.arguments: able |= {'mask','padded generate'}
         if 'position_ids' in self.arguments: able.add('positions')
         if self.cache=='past_key_values': able.add('crop')
         if self.model.supports_gradient_checkpointing: able.add('gradient_checkpointing_enable')
@@ -135,13 +143,14 @@ class TransformersReader(Reader):
     def read(self, ids, state=None, mask=None):
         "Read tokens, continuing from `(cache, mask of what was read)`"
         cache,seen = state or (None,ids[:,:0])
-        masked = mask is not None or (seen==0).any()
         now = torch.ones_like(ids) if mask is None else mask.to(ids.dtype)
         seen = torch.cat([seen,now], 1)
-        given = dict(attention_mask=seen) if masked else {}
+        span = seen if self.spans else now
+        given = {} if span.all() else dict(attention_mask=span)
         if self.positions:
             given['position_ids'] = (seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]
-        out = self.model(ids, use_cache=True, **{self.cache: cache}, **given)
+        if self.keeps: given |= {'use_cache': True, self.cache: cache}
+        out = self.model(ids, **given)
         cache = getattr(out, self.cache, None)
         return out.logits,None if cache is None else (cache,seen)
 
@@ -171,9 +180,11 @@ class TransformersReader(Reader):
         _collect(state[0], found, set())
         return found
 
-    def generate(self, ids, n):
-        return self.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=n,
-                                   min_new_tokens=n, do_sample=False, use_cache=True, pad_token_id=0)
+    def generate(self, ids, n, mask=None):
+        self.model.generation_config.eos_token_id = None # no end before `n`
+        mask = torch.ones_like(ids) if mask is None else mask.long()
+        return self.model.generate(ids, attention_mask=mask, max_new_tokens=n, do_sample=False,
+                                   pad_token_id=0)
 
     def script(self, uses):
         name = 'bare' if 'bare' in uses else 'read'
@@ -181,24 +192,28 @@ class TransformersReader(Reader):
         cache = f'{self.cache}=past'
         if not uses&{'state','mask'}: lines = [f'def {name}(ids): return model(ids).logits,None']
         elif 'mask' in uses: lines = [
-            f'def {name}(ids, state=None, mask=None):', '    past,seen = state or (None,ids[:,:0])',
-            '    seen = torch.cat([seen,torch.ones_like(ids) if mask is None else mask.long()], 1)',
-            f'    out = model(ids, {cache}, use_cache=True, attention_mask=seen'+told*(
-                ', position_ids=(seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]')+')',
-            f'    return out.logits,(out.{self.cache},seen)']
+            f'def {name}(ids, state=None, mask=None):',
+            '    mask = torch.ones_like(ids) if mask is None else mask.long()',
+            '    past,seen = (state[0],torch.cat([state[1],mask], 1)) if state else (None,mask)',
+            f'    out = model(ids, {cache}, use_cache=True, '+(
+                'attention_mask=seen' if self.spans else
+                'attention_mask=None if mask.all() else mask')+told*(
+                ', position_ids=(seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]')+
+            f'); return out.logits,(out.{self.cache},seen)']
         else: lines = [
             f'def {name}(ids, state=None):', '    past,n = state or (None,0)',
             f'    out = model(ids, {cache}, use_cache=True'+told*(
-                ', position_ids=(n+torch.arange(ids.shape[1])).expand(ids.shape)')+')',
-            f'    return out.logits,(out.{self.cache},n+ids.shape[1])']
+                ', position_ids=(n+torch.arange(ids.shape[1])).expand(ids.shape)')+
+            f'); return out.logits,(out.{self.cache},n+ids.shape[1])']
         return lines+[text for name,text in self.tools.items() if name in uses]
 
     tools = dict(
         fork='from copy import deepcopy as fork',
         rows_of='def rows_of(s, rows): s[0].reorder_cache(torch.tensor(rows)); return s',
         saved='import pickle; saved = lambda state: pickle.loads(pickle.dumps(state))',
-        generate='generate = lambda ids, n: model.generate(ids, max_new_tokens=n, min_new_tokens=n, '
-                 'do_sample=False, pad_token_id=0)',
+        generate='def generate(ids, n, mask=None): return model.generate(ids, attention_mask='
+                 'torch.ones_like(ids) if mask is None else mask.long(), max_new_tokens=n, '
+                 'do_sample=False, pad_token_id=0, eos_token_id=-1)',
         crop='def crop(s, n): s[0].crop(-n); return s[0],s[1]-n')
 
 # %% ../../nbs/35_check_model/01_reader.ipynb #69da41a3
