@@ -21,6 +21,7 @@ ROOMS = {  # Room: the rooms from which it may import, besides its own
     'runs': ('core', 'attention', 'blocks', 'data', 'models', 'training'),
     'papers': ('core', 'attention', 'blocks', 'data', 'models', 'training', 'runs'),
     'exam': ('core', 'attention', 'blocks', 'data', 'models', 'training', 'runs'),
+    'check_model': ('core', 'attention', 'models', 'runs'),
     'ledger': ('core', 'runs', 'papers', 'exam'),
     'all': ('core', 'attention', 'blocks', 'data', 'models', 'training', 'runs')}
 WIDEST = 100  # columns of a line of code in a notebook, which is read on pages

@@ -149,7 +149,8 @@ class TransformersReader(Reader):
         given = {} if span.all() else dict(attention_mask=span)
         if self.positions:
             given['position_ids'] = (seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]
-        if self.keeps: given |= {'use_cache': True, self.cache: cache}
+        if self.keeps: given[self.cache] = cache
+        given['use_cache'] = self.keeps
         out = self.model(ids, **given)
         cache = getattr(out, self.cache, None)
         return out.logits,None if cache is None else (cache,seen)
@@ -163,6 +164,7 @@ class TransformersReader(Reader):
     def rows_of(self, state, rows):
         cache,seen = copy.deepcopy(state)
         if isinstance(cache, list): return [t[rows] for t in cache],seen[rows] # of RWKV
+        if not hasattr(cache, 'reorder_cache'): raise Skipped('its cache cannot be reordered')
         cache.reorder_cache(torch.tensor(rows))
         return cache,seen[rows]
 
@@ -190,7 +192,7 @@ class TransformersReader(Reader):
         name = 'bare' if 'bare' in uses else 'read'
         told = self.positions and 'bare' not in uses
         cache = f'{self.cache}=past'
-        if not uses&{'state','mask'}: lines = [f'def {name}(ids): return model(ids).logits,None']
+        if not uses&{'state','mask'}: lines = [f'def {name}(ids): return model(ids, use_cache=False).logits,None']
         elif 'mask' in uses: lines = [
             f'def {name}(ids, state=None, mask=None):',
             '    mask = torch.ones_like(ids) if mask is None else mask.long()',
@@ -205,7 +207,10 @@ class TransformersReader(Reader):
             f'    out = model(ids, {cache}, use_cache=True'+told*(
                 ', position_ids=(n+torch.arange(ids.shape[1])).expand(ids.shape)')+
             f'); return out.logits,(out.{self.cache},n+ids.shape[1])']
-        return lines+[text for name,text in self.tools.items() if name in uses]
+        tools = dict(self.tools)
+        if self.cache=='state': tools['rows_of'] = (
+            'rows_of = lambda s, rows: ([t[rows] for t in s[0]],s[1])')
+        return lines+[text for name,text in tools.items() if name in uses]
 
     tools = dict(
         fork='from copy import deepcopy as fork',

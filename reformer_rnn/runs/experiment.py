@@ -170,7 +170,7 @@ def add_options(
         how = _reader(f) | dict(default=f.default,
                                 help=f'{notes[f.name]} (default: {shown})'.replace('%', '%%'))
         if f.name in unnamed(config):
-            parser.add_argument(f.name, nargs='?', **how)
+            parser.add_argument(f.name, **how | dict(nargs='*' if f.type is tuple else '?'))
         else: parser.add_argument(option_name(f), *also_called(f, config), **how)
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #76358a86
