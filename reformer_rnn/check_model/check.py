@@ -349,7 +349,7 @@ class ModelSubject:
         try:
             with TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
                 os.chdir(folder)
-                exec(compile(script, '<script>', 'exec'), names)
+                exec(compile(script.rpartition('\n')[0], '<script>', 'exec'), names)
             return not raised and not difference(names['found'], names['expected'])<=self.tol
         except Failed: return not raised # of another shape
         except Exception: return raised

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['families', 'tiny_source', 'find_models', 'examine', 'versions_of', 'check_models', 'summary', 'write_reports']
 
-# %% ../../nbs/35_check_model/04_families.ipynb #e3b05b05
+# %% ../../nbs/35_check_model/04_families.ipynb #6492a34d
 import re
+from datetime import date
 from importlib.metadata import PackageNotFoundError,version
 from pathlib import Path
 
@@ -40,7 +41,7 @@ _sliding = dict(sliding_window=16,
 families = { # of transformers: what differs from the usual
     'mamba': dict(state_size=8), 'falcon_mamba': dict(state_size=8),
     'mamba2': dict(state_size=8, num_heads=4, head_dim=16, n_groups=1, chunk_size=16),
-    'jamba': dict(mamba_d_state=8, mamba_dt_rank=4, num_experts=2, use_mamba_kernels=False,
+    'jamba': dict(mamba_d_state=8, mamba_dt_rank=4, num_experts=2,
                   attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2,
                   expert_layer_offset=1),
     'bamba': _ssm | dict(attn_layer_indices=[1]), 'falcon_h1': _ssm | dict(mamba_d_ssm=64),
@@ -49,7 +50,7 @@ families = { # of transformers: what differs from the usual
     'nemotron_h': dict(hybrid_override_pattern='M*-', ssm_state_size=8, mamba_num_heads=4,
                        mamba_head_dim=16, n_groups=1, chunk_size=16),
     'zamba': dict(attention_hidden_size=64, attention_head_dim=16, mamba_d_state=8,
-                  mamba_dt_rank=4, n_mamba_heads=2, use_mamba_kernels=False, num_hidden_layers=6,
+                  mamba_dt_rank=4, n_mamba_heads=2, num_hidden_layers=6,
                   layers_block_type=['linear_attention','linear_attention','hybrid']*2),
     'zamba2': dict(mamba_d_state=8, n_mamba_heads=4, mamba_headdim=16, mamba_ngroups=1,
                    chunk_size=16, num_mem_blocks=1, hybrid_layer_ids=[1], use_mem_eff_path=False,
@@ -189,7 +190,7 @@ def check_models(
 
 def summary(
     found:dict, # Name -> `ModelReport`
-)->dict: # Versions; and, for each model, promise -> 'passed', or another outcome with its text
+)->dict: # The date; versions; and, for each model, promise -> 'passed', or another outcome with its text
     "What many reports say, in short"
     versions = {}
     for report in found.values(): versions |= report.versions
@@ -197,7 +198,7 @@ def summary(
     for name,report in found.items():
         models[name] = {o.name: o.outcome if o.outcome=='passed' else f'{o.outcome}: {o.text}'
                         for o in report.entries}
-    return dict(versions=versions, models=models)
+    return dict(date=date.today().isoformat(), versions=versions, models=models)
 
 # %% ../../nbs/35_check_model/04_families.ipynb #27472378
 _form = '''# {model}: {promise} does not hold

@@ -133,8 +133,10 @@ class TransformersReader(Reader):
     @property
     def abilities(self)->set:
         "What the model can be asked to do"
-        able = {'state','rows_of','saved','generate'}
-        if 'attention_mask' in self.arguments: able |= {'mask','padded generate'}
+        able = {'state','rows_of','saved'}
+        if 'attention_mask' in self.arguments: able.add('mask')
+        if hasattr(self.model, 'generate'): able.add('generate')
+        if able>={'generate','mask'}: able.add('padded generate')
         if 'position_ids' in self.arguments: able.add('positions')
         if self.cache=='past_key_values': able.add('crop')
         if self.model.supports_gradient_checkpointing: able.add('gradient_checkpointing_enable')
@@ -172,7 +174,8 @@ class TransformersReader(Reader):
         "Take back the last `n` tokens; `Skipped` if the cache refuses that in words"
         cache,seen = state
         try: cache.crop(-n)
-        except (RuntimeError,ValueError) as e: raise Skipped(f'refused: {first_line(e)}') from e
+        except (AttributeError,NotImplementedError,RuntimeError,ValueError) as e:
+            raise Skipped(f'refused: {first_line(e)}') from e
         return cache,seen[:,:-n]
 
     def saved(self, state): return pickle.loads(pickle.dumps(state))
@@ -193,6 +196,11 @@ class TransformersReader(Reader):
         told = self.positions and 'bare' not in uses
         cache = f'{self.cache}=past'
         if not uses&{'state','mask'}: lines = [f'def {name}(ids): return model(ids, use_cache=False).logits,None']
+        elif 'state' not in uses: lines = [
+            f'def {name}(ids, mask=None):',
+            '    mask = torch.ones_like(ids) if mask is None else mask.long()',
+            '    return model(ids, use_cache=False, attention_mask=mask'+told*(
+                ', position_ids=(mask.cumsum(1)-1).clamp(min=0)')+').logits,None']
         elif 'mask' in uses: lines = [
             f'def {name}(ids, state=None, mask=None):',
             '    mask = torch.ones_like(ids) if mask is None else mask.long()',
