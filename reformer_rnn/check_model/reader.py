@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Reader', 'StepReader', 'TransformersReader']
 
-# %% ../../nbs/35_check_model/01_reader.ipynb #de262414
+# %% ../../nbs/35_check_model/01_reader.ipynb #aed08a1f
 import copy,inspect,io,pickle
 
 import torch
@@ -14,9 +14,31 @@ from torch import Tensor,nn
 from ..attention.report import Skipped,described
 from ..core import first_line,map_state,select_state
 
-# %% ../../nbs/35_check_model/01_reader.ipynb #55c4079b
-class Reader:
-    "Reads with an `nn.Module` `(ids, state) -> (logits, state)`, or with one that has such a `step`"
+# %% ../../nbs/35_check_model/01_reader.ipynb #28109986
+class _PlainScript:
+    "How to read with a module, in plain PyTorch"
+    def script(self,
+        uses:set, # What the rest of the script needs: 'state', 'mask', and methods by their names
+    )->list: # Lines
+        "How to read with the `model`, in plain PyTorch"
+        step = 'model.step' if hasattr(self.model, 'step') else 'model'
+        mask = ', mask=None' if 'mask' in uses else ''
+        given = ', **({} if mask is None else dict(mask=mask))' if mask else ''
+        lines = [f'def read(ids, state=None{mask}, **more): '
+                 f'return {step}(ids, state{given}, **more)']
+        return lines+[text for name,text in self.tools.items() if name in uses]
+
+    tools = dict( # what else a script may need, by name
+        fork='fork = lambda state: state',
+        rows_of='from torch.utils._pytree import tree_map; '
+                'rows_of = lambda state, rows: tree_map(lambda t: t[rows], state)',
+        saved="def saved(s): torch.save(s, 'state.pt'); return torch.load('state.pt')",
+        tensors='from torch.utils._pytree import tree_leaves as tensors',
+        generate='generate = model.generate', renew='renew = model.renew', crop='crop = model.crop')
+
+# %% ../../nbs/35_check_model/01_reader.ipynb #e06543b5
+class Reader(_PlainScript):
+    "Reads with a module `(ids, state) -> (logits, state)`, or with one that has such a `step`"
     def __init__(self,
         model:nn.Module, # In the form in which it is called; it is not copied
     ):
@@ -80,26 +102,7 @@ class Reader:
         "Append `n` tokens, each the most probable one"
         return self.model.generate(ids, n)
 
-    def script(self,
-        uses:set, # What the rest of the script needs: 'state', 'mask', and methods by their names
-    )->list: # Lines
-        "How to read with the `model`, in plain PyTorch"
-        step = 'model.step' if hasattr(self.model, 'step') else 'model'
-        mask = ', mask=None' if 'mask' in uses else ''
-        given = ', **({} if mask is None else dict(mask=mask))' if mask else ''
-        lines = [f'def read(ids, state=None{mask}, **more): '
-                 f'return {step}(ids, state{given}, **more)']
-        return lines+[text for name,text in self.tools.items() if name in uses]
-
-    tools = dict( # what else a script may need, by name
-        fork='fork = lambda state: state',
-        rows_of='from torch.utils._pytree import tree_map; '
-                'rows_of = lambda state, rows: tree_map(lambda t: t[rows], state)',
-        saved="def saved(s): torch.save(s, 'state.pt'); return torch.load('state.pt')",
-        tensors='from torch.utils._pytree import tree_leaves as tensors',
-        generate='generate = model.generate', renew='renew = model.renew', crop='crop = model.crop')
-
-# %% ../../nbs/35_check_model/01_reader.ipynb #c75a3025
+# %% ../../nbs/35_check_model/01_reader.ipynb #b6641aa5
 class StepReader(Reader):
     "Reads with a language model of this library"
     @property
@@ -111,56 +114,57 @@ class StepReader(Reader):
     tools = Reader.tools | dict(generate='generate = lambda ids, n, mask=None: '
                                          'model.generate(ids, n, temperature=0, mask=mask)')
 
-# %% ../../nbs/35_check_model/01_reader.ipynb #04452907
-class TransformersReader(Reader):
-    "Reads with a model of transformers, whatever its cache is called"
-    caches = 'past_key_values','cache_params','state' # names of the argument, and of the result
-    def __init__(self,
-        model, # `PreTrainedModel` with a head for language
-        positions:bool=True, # Give `position_ids` to a model that takes them?
-    ):
-        self.model = model
-        self.arguments = set(inspect.signature(model.forward).parameters)
-        self.keeps = True # Ask for a cache?
-        self.cache = next((o for o in self.caches if o in self.arguments), None)
-        if self.cache is None:
-            raise ValueError(f'a {type(model).__name__} takes no cache: expected one of the '
-                             f'arguments {", ".join(self.caches)}')
-        self.positions = positions and 'position_ids' in self.arguments
-        # without attention a mask is that of the tokens of the call, as in `generate`
-        self.spans = self.cache=='past_key_values'
+# %% ../../nbs/35_check_model/01_reader.ipynb #f0ca543f
+class _TransformersScript:
+    "How to read with a model of transformers, in plain PyTorch"
+    ones = 'mask = torch.ones_like(ids) if mask is None else mask.long()'
 
-    @property
-    def abilities(self)->set:
-        "What the model can be asked to do"
-        able = {'state','rows_of','saved'}
-        if 'attention_mask' in self.arguments: able.add('mask')
-        if hasattr(self.model, 'generate'): able.add('generate')
-        if able>={'generate','mask'}: able.add('padded generate')
-        if 'position_ids' in self.arguments: able.add('positions')
-        if self.cache=='past_key_values': able.add('crop')
-        if self.model.supports_gradient_checkpointing: able.add('gradient_checkpointing_enable')
-        return able
+    def script(self, uses):
+        name = 'bare' if 'bare' in uses else 'read'
+        told = self.positions and 'bare' not in uses
+        masked = 'mask' in uses
+        if 'state' in uses: lines = (self.masked if masked else self.plain)(name, told)
+        elif masked: lines = [
+            f'def {name}(ids, mask=None):', f'    {self.ones}',
+            '    return model(ids, use_cache=False, attention_mask=mask'+told*(
+                ', position_ids=(mask.cumsum(1)-1).clamp(min=0)')+').logits,None']
+        else: lines = [f'def {name}(ids): return model(ids, use_cache=False).logits,None']
+        tools = dict(self.tools)
+        if self.cache=='state': tools['rows_of'] = (
+            'rows_of = lambda s, rows: ([t[rows] for t in s[0]],s[1])')
+        return lines+[text for word,text in tools.items() if word in uses]
 
-    def read(self, ids, state=None, mask=None):
-        "Read tokens, continuing from `(cache, mask of what was read)`"
-        cache,seen = state or (None,ids[:,:0])
-        now = torch.ones_like(ids) if mask is None else mask.to(ids.dtype)
-        seen = torch.cat([seen,now], 1)
-        span = seen if self.spans else now
-        given = {} if span.all() else dict(attention_mask=span)
-        if self.positions:
-            given['position_ids'] = (seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]
-        if self.keeps: given[self.cache] = cache
-        given['use_cache'] = self.keeps
-        out = self.model(ids, **given)
-        cache = getattr(out, self.cache, None)
-        return out.logits,None if cache is None else (cache,seen)
+    def masked(self, name, told):
+        "With a cache and a mask"
+        given = ('attention_mask=seen' if self.spans else
+                 'attention_mask=None if mask.all() else mask')
+        at = ', position_ids=(seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]' if told else ''
+        return [
+            f'def {name}(ids, state=None, mask=None):', f'    {self.ones}',
+            '    past,seen = (state[0],torch.cat([state[1],mask], 1)) if state else (None,mask)',
+            f'    out = model(ids, {self.cache}=past, use_cache=True, {given}{at}); '
+            f'return out.logits,(out.{self.cache},seen)']
 
-    def bare(self, ids, state=None):
-        "`read` of a model that is not told where it is"
-        return type(self)(self.model, positions=False).read(ids, state)
+    def plain(self, name, told):
+        "With a cache"
+        at = ', position_ids=(n+torch.arange(ids.shape[1])).expand(ids.shape)' if told else ''
+        return [
+            f'def {name}(ids, state=None):', '    past,n = state or (None,0)',
+            f'    out = model(ids, {self.cache}=past, use_cache=True{at}); '
+            f'return out.logits,(out.{self.cache},n+ids.shape[1])']
 
+    tools = dict(
+        fork='from copy import deepcopy as fork',
+        rows_of='def rows_of(s, rows): s[0].reorder_cache(torch.tensor(rows)); return s',
+        saved='import pickle; saved = lambda state: pickle.loads(pickle.dumps(state))',
+        generate='def generate(ids, n, mask=None): return model.generate(ids, attention_mask='
+                 'torch.ones_like(ids) if mask is None else mask.long(), max_new_tokens=n, '
+                 'do_sample=False, pad_token_id=0, eos_token_id=-1)',
+        crop='def crop(s, n): s[0].crop(-n); return s[0],s[1]-n')
+
+# %% ../../nbs/35_check_model/01_reader.ipynb #6fba71c1
+class _TransformersCache(_TransformersScript):
+    "What programs do with a cache of transformers"
     def fork(self, state): return copy.deepcopy(state)
 
     def rows_of(self, state, rows):
@@ -185,51 +189,64 @@ class TransformersReader(Reader):
         _collect(state[0], found, set())
         return found
 
+# %% ../../nbs/35_check_model/01_reader.ipynb #9256137f
+class TransformersReader(_TransformersCache, Reader):
+    "Reads with a model of transformers, whatever its cache is called"
+    # names of the argument, and of the result
+    caches = 'past_key_values','cache_params','cache','state'
+    def __init__(self,
+        model, # `PreTrainedModel` with a head for language
+        positions:bool=True, # Give `position_ids` to a model that takes them?
+    ):
+        self.model = model
+        self.arguments = set(inspect.signature(model.forward).parameters)
+        self.keeps = True # Ask for a cache?
+        self.cache = next((o for o in self.caches if o in self.arguments), None)
+        if self.cache is None:
+            raise ValueError(f'a {type(model).__name__} takes no cache: expected one of the '
+                             f'arguments {", ".join(self.caches)}')
+        self.positions = positions and 'position_ids' in self.arguments
+        # without attention a mask is that of the tokens of the call, as in `generate`
+        self.spans = 'position_ids' in self.arguments
+
+    @property
+    def abilities(self)->set:
+        "What the model can be asked to do"
+        able = {'state','rows_of','saved'}
+        if 'attention_mask' in self.arguments: able.add('mask')
+        if hasattr(self.model, 'generate'): able.add('generate')
+        if able>={'generate','mask'}: able.add('padded generate')
+        if 'position_ids' in self.arguments: able.add('positions')
+        if self.spans: able.add('crop')
+        if self.model.supports_gradient_checkpointing: able.add('gradient_checkpointing_enable')
+        return able
+
+    def read(self, ids, state=None, mask=None):
+        "Read tokens, continuing from `(cache, mask of what was read)`"
+        cache,seen = state or (None,ids[:,:0])
+        now = torch.ones_like(ids) if mask is None else mask.to(ids.dtype)
+        seen = torch.cat([seen,now], 1)
+        span = seen if self.spans else now
+        given = {} if span.all() else dict(attention_mask=span)
+        if self.positions:
+            given['position_ids'] = (seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]
+        if self.keeps: given[self.cache] = cache
+        given['use_cache'] = self.keeps
+        out = self.model(ids, **given)
+        cache = getattr(out, self.cache, None)
+        return out.logits,None if cache is None else (cache,seen)
+
+    def bare(self, ids, state=None):
+        "`read` of a model that is not told where it is"
+        return type(self)(self.model, positions=False).read(ids, state)
+
     def generate(self, ids, n, mask=None):
         self.model.generation_config.eos_token_id = None # no end before `n`
         mask = torch.ones_like(ids) if mask is None else mask.long()
         return self.model.generate(ids, attention_mask=mask, max_new_tokens=n, do_sample=False,
                                    pad_token_id=0)
 
-    def script(self, uses):
-        name = 'bare' if 'bare' in uses else 'read'
-        told = self.positions and 'bare' not in uses
-        cache = f'{self.cache}=past'
-        if not uses&{'state','mask'}: lines = [f'def {name}(ids): return model(ids, use_cache=False).logits,None']
-        elif 'state' not in uses: lines = [
-            f'def {name}(ids, mask=None):',
-            '    mask = torch.ones_like(ids) if mask is None else mask.long()',
-            '    return model(ids, use_cache=False, attention_mask=mask'+told*(
-                ', position_ids=(mask.cumsum(1)-1).clamp(min=0)')+').logits,None']
-        elif 'mask' in uses: lines = [
-            f'def {name}(ids, state=None, mask=None):',
-            '    mask = torch.ones_like(ids) if mask is None else mask.long()',
-            '    past,seen = (state[0],torch.cat([state[1],mask], 1)) if state else (None,mask)',
-            f'    out = model(ids, {cache}, use_cache=True, '+(
-                'attention_mask=seen' if self.spans else
-                'attention_mask=None if mask.all() else mask')+told*(
-                ', position_ids=(seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]')+
-            f'); return out.logits,(out.{self.cache},seen)']
-        else: lines = [
-            f'def {name}(ids, state=None):', '    past,n = state or (None,0)',
-            f'    out = model(ids, {cache}, use_cache=True'+told*(
-                ', position_ids=(n+torch.arange(ids.shape[1])).expand(ids.shape)')+
-            f'); return out.logits,(out.{self.cache},n+ids.shape[1])']
-        tools = dict(self.tools)
-        if self.cache=='state': tools['rows_of'] = (
-            'rows_of = lambda s, rows: ([t[rows] for t in s[0]],s[1])')
-        return lines+[text for name,text in tools.items() if name in uses]
-
-    tools = dict(
-        fork='from copy import deepcopy as fork',
-        rows_of='def rows_of(s, rows): s[0].reorder_cache(torch.tensor(rows)); return s',
-        saved='import pickle; saved = lambda state: pickle.loads(pickle.dumps(state))',
-        generate='def generate(ids, n, mask=None): return model.generate(ids, attention_mask='
-                 'torch.ones_like(ids) if mask is None else mask.long(), max_new_tokens=n, '
-                 'do_sample=False, pad_token_id=0, eos_token_id=-1)',
-        crop='def crop(s, n): s[0].crop(-n); return s[0],s[1]-n')
-
-# %% ../../nbs/35_check_model/01_reader.ipynb #69da41a3
+# %% ../../nbs/35_check_model/01_reader.ipynb #a98f70f9
 def _collect(o, found, known):
     "Enter all tensors that an object holds into `found`, each once"
     if id(o) in known: return

@@ -5,17 +5,18 @@
 # %% auto #0
 __all__ = ['references', 'reference_source']
 
-# %% ../../nbs/35_check_model/05_references.ipynb #cbfbd787
+# %% ../../nbs/35_check_model/05_references.ipynb #2258621b
 from ..core import check_choice
 
-# %% ../../nbs/35_check_model/05_references.ipynb #81643325
+# %% ../../nbs/35_check_model/05_references.ipynb #212998b1
 _more = 'initial_state=state, output_final_state=True'
 _decay = 'gate(g[...,0])'
 _beta = 'b[...,0].sigmoid()'
 # Name: (module and function below `fla.ops`, what is read with its numbers per head, the call);
 # 'T' before the call stands for heads before positions
 references = {
-    'linear_attn': ('linear_attn', 'naive_recurrent_linear_attn', 'q8 k8 v8', f'f(q, k, v, {_more})'),
+    'linear_attn': ('linear_attn', 'naive_recurrent_linear_attn', 'q8 k8 v8',
+                    f'f(q, k, v, {_more})'),
     'linear_attn_normalized': (
         'linear_attn', 'naive_recurrent_linear_attn', 'q8 k8 v8',
         f'f(q.exp(), k.exp(), v, normalize=True, {_more})'),
@@ -30,7 +31,10 @@ references = {
     'hgrn': ('hgrn', 'naive_recurrent_hgrn', 'q8 g8',
              f'f(q.flatten(2), gate(g).flatten(2), {_more})'),
     'gsa': ('gsa', 'naive_recurrent_gsa', 'q8 k8 v8 s4 g4', f'f(q, k, v, s, gate(g), {_more})'),
-    'gsa_ungated': ('gsa', 'naive_recurrent_gsa', 'q8 k8 v8 s4', f'f(q, k, v, s, {_more})'),
+    'gsa_ungated': ('gsa', 'naive_recurrent_gsa', 'q8 k8 v8 s4', f'f(q, k, v, s, {_more})')}
+
+# %% ../../nbs/35_check_model/05_references.ipynb #beff2a76
+references |= {
     'abc': ('abc', 'naive_recurrent_abc', 'q8 k8 v8 s4 g4', f'T f(q, k, v, s, gate(g), {_more})'),
     'abc_ungated': ('abc', 'naive_recurrent_abc', 'q8 k8 v8 s4', f'T f(q, k, v, s, {_more})'),
     'delta_rule': ('delta_rule', 'delta_rule_recurrence', 'q8 k8 v8 b1',
@@ -44,7 +48,7 @@ references = {
         'gated_delta_product', 'naive_recurrent_gated_delta_product', 'q8 k8 v8 g1 b1',
         f'f(q, unit(k), v, {_decay}, {_beta}, 1., {_more})')}
 
-# %% ../../nbs/35_check_model/05_references.ipynb #30669c0b
+# %% ../../nbs/35_check_model/05_references.ipynb #6bacb8db
 references |= {
     'kda': ('kda', 'naive_recurrent_kda', 'q8 k8 v8 g8 b1',
             f'f(q, unit(k), v, gate(g), {_beta}, {_more})'),
@@ -59,7 +63,10 @@ references |= {
     'iplr': ('generalized_delta_rule.iplr', 'iplr_recurrence', 'q8 k8 v8 a8 b8',
              f'T f(q, k, v, unit(a), -unit(a)*b.sigmoid(), {_more})'),
     'dplr': ('generalized_delta_rule.dplr', 'dplr_recurrence', 'q8 k8 v8 a8 b8 g8',
-             f'T f(q, k, v, unit(a), -unit(a)*b.sigmoid(), gate(g), {_more})'),
+             f'T f(q, k, v, unit(a), -unit(a)*b.sigmoid(), gate(g), {_more})')}
+
+# %% ../../nbs/35_check_model/05_references.ipynb #c5929993
+references |= {
     'precond_gated_delta_rule': (
         'precond_gated_delta_rule', 'naive_recurrent_precond_gated_delta_rule',
         'q8 k8 v8 h1 g1 c1 b1', f'pair(f(q, unit(k), v, gate(h[...,0]), {_decay}, '
@@ -74,7 +81,10 @@ references |= {
         'e[...,0].sigmoid(), **two(state, "initial_S", "initial_M")))'),
     'mesa_net': ('mesa_net', 'naive_mesa_net_exact', 'q8 k8 v8 g1 b1',
                  f'pair(f(q, unit(k), v, {_decay}, torch.ones(2, 8), {_beta}, '
-                 '*(state or (None,None))))'),
+                 '*(state or (None,None))))')}
+
+# %% ../../nbs/35_check_model/05_references.ipynb #8376c7ea
+references |= {
     'attn': ('attn', 'naive_parallel_attn', 'q8 k8 v8', 'f(q, k, v)[0],None'),
     'forgetting_attn': ('forgetting_attn', 'naive_forgetting_attn', 'q8 k8 v8 g1',
                         f'f(q, k, v, {_decay}),None'),
@@ -90,7 +100,7 @@ references |= {
     'log_linear_attn': ('log_linear_attn', 'naive_log_linear_attn', 'q8 k8 v8 g1 l8',
                         f'f(q, k, v, {_decay}, l.sigmoid()),None')}
 
-# %% ../../nbs/35_check_model/05_references.ipynb #eb4b9f40
+# %% ../../nbs/35_check_model/05_references.ipynb #f2f988f2
 _helpers = dict(
     unit='unit = lambda x: x/x.norm(dim=-1, keepdim=True)',
     gate='gate = torch.nn.functional.logsigmoid', pair='pair = lambda o: (o[0],o[1:])',
@@ -98,6 +108,7 @@ _helpers = dict(
     two='two = lambda state, *names: dict(zip(names, state or (None,None)), '
         'output_final_state=True)')
 
+# %% ../../nbs/35_check_model/05_references.ipynb #405c9a66
 def reference_source(
     name:str, # One of `references`
 )->tuple: # Lines
