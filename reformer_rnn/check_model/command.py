@@ -5,13 +5,13 @@
 # %% auto #0
 __all__ = ['check_model_experiment', 'CheckModelConfig', 'run_check_model']
 
-# %% ../../nbs/35_check_model/06_command.ipynb #e866100b
+# %% ../../nbs/35_check_model/06_command.ipynb #108ab436
 import sys
 from dataclasses import dataclass
 
 from ..runs.experiment import Experiment,Settings
 
-# %% ../../nbs/35_check_model/06_command.ipynb #051a71bd
+# %% ../../nbs/35_check_model/06_command.ipynb #9e08dd90
 @dataclass
 class CheckModelConfig(Settings):
     "Settings of the command `check_model`"

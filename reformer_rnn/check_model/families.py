@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['families', 'tiny_source', 'find_models', 'examine', 'versions_of', 'check_models', 'summary', 'write_reports']
 
-# %% ../../nbs/35_check_model/04_families.ipynb #a7d47e92
+# %% ../../nbs/35_check_model/04_families.ipynb #6492a34d
 import re
 from datetime import date
 from importlib.metadata import PackageNotFoundError,version
@@ -18,7 +18,7 @@ from .check import ModelReport,check_model,model_checks
 from ..core import check_choice
 from ..files import in_place_of,write_json
 
-# %% ../../nbs/35_check_model/04_families.ipynb #f7b282dd
+# %% ../../nbs/35_check_model/04_families.ipynb #65ed75ed
 _usual = dict(
     vocab_size=97, hidden_size=32, intermediate_size=64, num_hidden_layers=3, head_dim=8,
     num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128, pad_token_id=0,
@@ -37,7 +37,7 @@ _mixed = dict(layer_types=['conv','full_attention','conv'])
 _sliding = dict(sliding_window=16,
                 layer_types=['sliding_attention','full_attention','sliding_attention'])
 
-# %% ../../nbs/35_check_model/04_families.ipynb #a07ff234
+# %% ../../nbs/35_check_model/04_families.ipynb #0abde20d
 families = { # of transformers: what differs from the usual
     'mamba': dict(state_size=8), 'falcon_mamba': dict(state_size=8),
     'mamba2': dict(state_size=8, num_heads=4, head_dim=16, n_groups=1, chunk_size=16),
@@ -56,7 +56,7 @@ families = { # of transformers: what differs from the usual
                    chunk_size=16, num_mem_blocks=1, hybrid_layer_ids=[1], use_mem_eff_path=False,
                    layers_block_type=['mamba','hybrid','mamba'])}
 
-# %% ../../nbs/35_check_model/04_families.ipynb #40c88719
+# %% ../../nbs/35_check_model/04_families.ipynb #f5c3f3d4
 families |= {
     'lfm2': _mixed | dict(block_ff_dim=64),
     'lfm2_moe': _mixed | _experts | dict(num_dense_layers=1), 'lfm3': {},
@@ -73,7 +73,7 @@ families |= {
     'zaya': dict(moe_intermediate_size=32, num_experts=4, num_experts_per_tok=1,
                  router_hidden_size=16)}
 
-# %% ../../nbs/35_check_model/04_families.ipynb #2dfb027d
+# %% ../../nbs/35_check_model/04_families.ipynb #9f94d316
 families |= { # with a cache that grows
     'gpt2': dict(n_embd=32, n_layer=2, n_head=4, n_positions=128, attn_pdrop=0., embd_pdrop=0.,
                  resid_pdrop=0.),
@@ -98,7 +98,7 @@ def tiny_source(
             'model = transformers.AutoModelForCausalLM.from_config(config).eval()',
             'for p in model.parameters(): p.ndim>1 and torch.nn.init.normal_(p, std=.15)')
 
-# %% ../../nbs/35_check_model/04_families.ipynb #4cf81563
+# %% ../../nbs/35_check_model/04_families.ipynb #3118a7f7
 def _built(lines):
     "The model that lines of Python build"
     names = {}
@@ -126,7 +126,7 @@ def _folder_source(path):
     return ('from reformer_rnn.pretrained import load_pretrained',
             f'model = load_pretrained({str(path)!r}).eval()')
 
-# %% ../../nbs/35_check_model/04_families.ipynb #05180d62
+# %% ../../nbs/35_check_model/04_families.ipynb #6105c646
 def find_models(
     target:str, # As in 'hf:mamba', 'hf:all', 'own:delta', 'fla:kda', 'my.module:Model', or a folder
 )->list: # Names
@@ -140,7 +140,7 @@ def find_models(
     known = dict(hf=lambda: families, own=_own_names, fla=lambda: references)
     return [f'{kind}:{o}' for o in known[check_choice('kind', kind, known)]()]
 
-# %% ../../nbs/35_check_model/04_families.ipynb #35cd4efb
+# %% ../../nbs/35_check_model/04_families.ipynb #785dbefc
 def examine(
     target:str, # One of `find_models`
     **options, # Those of `check_model`
@@ -161,7 +161,7 @@ def examine(
     report = check_model(model, source=source, **options)
     return ModelReport(target, report.entries, versions_of(target))
 
-# %% ../../nbs/35_check_model/04_families.ipynb #9e3e0a79
+# %% ../../nbs/35_check_model/04_families.ipynb #e3b22795
 def versions_of(
     target:str, # One of `find_models`
 )->dict: # Package -> version
@@ -174,7 +174,7 @@ def versions_of(
         except PackageNotFoundError: continue
     return found
 
-# %% ../../nbs/35_check_model/04_families.ipynb #117513e1
+# %% ../../nbs/35_check_model/04_families.ipynb #25153df6
 def check_models(
     targets, # Names as for `find_models`
     out=None, # JSON file for a summary; None for none
@@ -204,7 +204,7 @@ def summary(
                         for o in report.entries}
     return dict(date=date.today().isoformat(), versions=versions, models=models)
 
-# %% ../../nbs/35_check_model/04_families.ipynb #3c1d40d7
+# %% ../../nbs/35_check_model/04_families.ipynb #27472378
 _form = '''# {model}: {promise} does not hold
 
 **Expected:** {expected}.
