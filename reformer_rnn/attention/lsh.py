@@ -48,7 +48,8 @@ def draw_rotations(
     generator:torch.Generator=None,
     **kwargs, # `device`, `dtype`
 )->Tensor: # (R, h, d, B/2), or half the sum of the factors in place of B/2
-    "Draw the random directions of every round and head"
+    """Draw the random directions of every round and head (Kitaev et al. 2020, section 2);
+    `ValueError` unless all bucket counts are even"""
     R = check_int('n_hashes', n_hashes)
     columns = sum(bucket_factors(n_buckets))//2
     return torch.randn(R, n_heads, d_head, columns, generator=generator, **kwargs)
@@ -60,7 +61,8 @@ def hash_buckets(
     rotations:Tensor, # (R, h, d, columns)
     n_buckets=None, # Tuple of factors whose halves sum to the columns; default one factor
 )->Tensor: # Bucket numbers, (b, h, R, n)
-    "Hash by the nearest of the random directions and their opposites"
+    """Hash by the nearest of the random directions and their opposites (Kitaev et al. 2020,
+    section 2); `ValueError` unless all bucket counts are even"""
     if n_buckets is None: n_buckets = 2*rotations.shape[-1]
     factors = bucket_factors(n_buckets)
     columns = rotations.to(x.dtype).permute(1,2,0,3).flatten(2) # all rounds in one product
@@ -289,7 +291,7 @@ def lsh_attention(
 # or for a context
 ):
     """LSH attention (Kitaev et al. 2020, section 2), exact over the union of what its rounds show;
-    `ValueError` for options that do not fit each other"""
+    `ValueError` for shapes, rotations, options or a state that do not fit each other"""
     keys = qk if k is None else k
     check_qkv(qk, keys, v)
     check_int('bucket_size', bucket_size, minimum=2)
@@ -591,7 +593,8 @@ def read_hashed(
     bucket_size:int, # w
     scale:float, # Factor of q·k
 )->Tensor: # (b, h, n, dv), zero where no round shows anything
-    "Hash queries, and attend to the keys of a context in their buckets"
+    """Hash queries, and attend to the keys of a context in their buckets; `ValueError` unless
+    batch, heads and width agree"""
     check_held(state, q)
     state = cast_state(state, q.dtype)
     if state.buckets is None: state = hash_again(state, rotations, factors)
