@@ -113,7 +113,9 @@ def local_attention(
 # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless
 # causal
 ):
-    "Sliding-window attention, linear in the number of positions"
+    """Sliding-window attention, linear in the number of positions (Hutchins et al. 2022, section
+    3.1, with `include_self=False`); `ValueError` for shapes, a bias, a mask or a state that do not
+    fit"""
     first,last = check_local(q, k, v, window, bias, mask, causal, include_self, state)
     if mask is not None: q,k,v = (hide_padding(o, mask) for o in (q,k,v))
     seen = LocalState(k, v, mask)

@@ -31,7 +31,8 @@ def nearest_keys(
     # (b, M), False at places that are empty or hold padding: found only if there are no others
     mask:Tensor=None,
 )->Tensor: # Places, (b, h, n, k_neighbours)
-    "For each query, the places of the keys that have the largest products with it"
+    """For each query, the places of the keys that have the largest products with it (Wu et al.
+    2022, section 3.1)"""
     real = k.new_ones(k.shape[0], k.shape[2], dtype=torch.bool) if mask is None else mask
     with torch.no_grad():
         best = _best_keys(q, hide_padding(k, mask), _added(real, q), k_neighbours, approximate)
@@ -65,7 +66,8 @@ def knn_attention(
     empty:str='zeros', # Do empty places that were found count as 'zeros', or are they 'masked'?
     scale=None, # Factor of q·k, a number or one for each head (h,); default 1/sqrt(d)
 )->Tensor: # (b, h, n, dv); gradients go to `q`, and to the `k` and `v` that were found
-    "Softmax attention to the nearest keys"
+    """Softmax attention to the nearest keys (Wu et al. 2022, section 3.1); `ValueError` for shapes,
+    a mask or numbers of neighbours that do not fit"""
     check_knn(q, k, v, k_neighbours, approximate, mask)
     check_choice('empty', empty, ('zeros','masked'))
     places = discrete_choice(lambda: nearest_keys(q, k, k_neighbours, approximate, mask))

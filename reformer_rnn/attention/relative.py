@@ -81,7 +81,8 @@ def relative_attention(
     # Keys and values before these; with it, a mask must be a key mask of the new ones
     state:KVState=None,
 ): # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended
-    "Causal attention by content and distance (Dai et al. 2019, section 3.3)"
+    """Causal attention by content and distance (Dai et al. 2019, section 3.3); `ValueError` for
+    shapes, codes, a mask or a state that do not fit"""
     check_qkv(q, k, v)
     if mask is not None: q,k,v = hide_all(q, k, v, mask, True)
     state,mask = causal_memory(state, k, v, mask)

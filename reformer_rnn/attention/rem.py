@@ -39,7 +39,8 @@ def rem_matrix(
     truncate:int=None, # Zero beyond this lag
 # (n, m), or (h, n, m) with one number per head; in the type of decay and angle, at least float32
 )->Tensor:
-    "Recurrence encoding matrix (Huang et al. 2023): zero on the diagonal, not normalised"
+    """Recurrence encoding matrix (Huang et al. 2023): zero on the diagonal, not normalised;
+    `ValueError` for an unknown kind, or for numbers that do not fit"""
     _check_kind(check_choice('kind', kind, rem_kinds), theta)
     dtype,device = _type_of(decay, theta)
     decay,theta = _check_numbers(decay, theta, dtype, device)
@@ -442,7 +443,8 @@ def rem_mix(
 # `(out, state)`: out is (b, h, n or queries, w); the state is (b, h, 2, d, w), or (b, h, 1, d, w)
 # if all heads are regular, at least float32
 ):
-    "`rem_matrix(kind, n, ...) @ v` in time linear in n"
+    """`rem_matrix(kind, n, ...) @ v` in time linear in n (Huang et al. 2023); `ValueError`
+    for kinds, numbers, a mask or a state that do not fit"""
     check_rem_input(v, dilation, causal, truncate, state, queries)
     if isinstance(kind, (list,tuple)): names = list(kind)
     else: names = [kind]*v.shape[1]

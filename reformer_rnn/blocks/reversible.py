@@ -32,8 +32,11 @@ def record_call(
 def smallest_type(
     choice:Tensor, # Integers or booleans
 )->Tensor:
-    "The same numbers in the smallest type that holds them"
-    if not has_values(choice) or choice.dtype==torch.bool or not choice.numel(): return choice
+    """The same numbers in the smallest type that holds them; elsewhere than on a CPU one would have
+    to wait for the numbers, and 32 bits hold every index"""
+    if choice.dtype==torch.bool or not choice.numel(): return choice
+    if not (choice.is_cpu and has_values(choice)):
+        return choice.to(torch.int32) if choice.dtype==torch.int64 else choice
     low,high = torch.stack(choice.aminmax()).tolist()
     return choice.to(next(o for o in (torch.uint8, torch.int16, torch.int32, torch.int64)
                           if torch.iinfo(o).min<=low and high<=torch.iinfo(o).max))
