@@ -66,8 +66,8 @@ def knn_attention(
     empty:str='zeros', # Do empty places that were found count as 'zeros', or are they 'masked'?
     scale=None, # Factor of q·k, a number or one for each head (h,); default 1/sqrt(d)
 )->Tensor: # (b, h, n, dv); gradients go to `q`, and to the `k` and `v` that were found
-    """Softmax attention to the nearest keys (Wu et al. 2022, section 3.1); `ValueError` for shapes,
-    a mask or numbers of neighbours that do not fit"""
+    """Softmax attention to the nearest keys (Wu et al. 2022, section 3.1); `ValueError` unless
+    shapes, mask and number of neighbours fit each other"""
     check_knn(q, k, v, k_neighbours, approximate, mask)
     check_choice('empty', empty, ('zeros','masked'))
     places = discrete_choice(lambda: nearest_keys(q, k, k_neighbours, approximate, mask))
