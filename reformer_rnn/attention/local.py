@@ -156,10 +156,10 @@ def last_local(state, n):
     v = last_positions(state.v, n, 2)
     return LocalState(k, v, real)
 
-def all_real(real, k):
-    "Which keys are real; all of them if `real` is None"
+def all_real(real, x):
+    "Which positions of x, (b, ..., n, d), are real: all of them if `real` is None"
     if real is not None: return real
-    return k.new_ones(k.shape[0], k.shape[2], dtype=torch.bool)
+    return x.new_ones(x.shape[0], x.shape[-2], dtype=torch.bool)
 
 # %% ../../nbs/10_attention/04_local.ipynb #2afb1255
 def _pairs_in_window(rows, cols, before, first, last, include_self, device):

@@ -33,9 +33,9 @@ def nearest_keys(
 )->Tensor: # Places, (b, h, n, k_neighbours)
     """For each query, the places of the keys that have the largest products with it (Wu et al.
     2022, section 3.1)"""
-    real = k.new_ones(k.shape[0], k.shape[2], dtype=torch.bool) if mask is None else mask
     with torch.no_grad():
-        best = _best_keys(q, hide_padding(k, mask), _added(real, q), k_neighbours, approximate)
+        added = _added(all_real(mask, k), q)
+        best = _best_keys(q, hide_padding(k, mask), added, k_neighbours, approximate)
         return _places(best, k_neighbours, approximate)
 
 def _added(real, q):

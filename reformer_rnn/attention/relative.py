@@ -19,7 +19,7 @@ from ..core import (
     cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size,state_type,trusted)
 from .cache import WeightsMark,append_positions,last_positions,weights_mark
 from .layer import QKVAttention,register_attention,sdpa,split_heads
-from .local import toeplitz
+from .local import all_real,toeplitz
 from .rsa import REM,blend,new_matrices
 from .softmax import KVState,allowed_pairs,causal_memory,hide_all
 
@@ -152,14 +152,9 @@ def _extend_memory(
     if state is None: return map_state(torch.clone, RelativeState(x, mask))
     state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
-        old = _all_real(state.mask, state.x)
-        mask = append_positions(old, _all_real(mask, x), 1)
+        old = all_real(state.mask, state.x)
+        mask = append_positions(old, all_real(mask, x), 1)
     return RelativeState(append_positions(state.x, x, 1), mask)
-
-def _all_real(mask, x):
-    "Which positions are real; all of them if there is no mask"
-    if mask is not None: return mask
-    return x.new_ones(x.shape[:2], dtype=torch.bool)
 
 # %% ../../nbs/10_attention/09_relative.ipynb #87c84d2e
 class RelativeScores(QKVAttention):
