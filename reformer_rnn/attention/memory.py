@@ -17,7 +17,7 @@ from reformer_rnn.core import (
     check_choice,check_int,check_mask,check_qkv,count_pieces,discrete_choice,hide_padding,
     state_type)
 from .layer import gated_mean,register_attention
-from .local import LocalState,all_real
+from .local import LocalState,all_real,empty_local_state
 from .sliding import (
     SlidingAttention,check_block_end,check_block_keys,check_rows,keep_blocks,replace_rows)
 
@@ -123,12 +123,8 @@ def empty_store(
     size:int, # M
 )->Store:
     "A store with nothing in it"
-    b,h,_,d = k.shape
-    keys = k.new_zeros(b, h, size, d)
-    values = v.new_zeros(b, h, size, v.shape[-1])
-    real = k.new_zeros(b, size, dtype=torch.bool)
-    written = k.new_zeros(b, dtype=torch.long)
-    return Store(keys, values, real, written)
+    written = k.new_zeros(k.shape[0], dtype=torch.long)
+    return Store(*empty_local_state(k, v, size), written)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #c25cff34
 def write_store(
@@ -282,9 +278,7 @@ class MemorizingAttention(SlidingAttention):
     def begin(self, k, v):
         "The state before the first position"
         past = self.nothing(k, v, self.window)
-        real = None if self.empty=='zeros' else past.real
-        store = empty_store(k, v, self.size)
-        return MemoryState(past.k, past.v, real, store)
+        return MemoryState(*past, empty_store(k, v, self.size))
 
     def attend(self, q, k, v, state, mask):
         "Attend to the window and to the store, and mix the two by the gates"

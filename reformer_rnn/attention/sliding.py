@@ -17,8 +17,9 @@ from torch import Tensor,nn
 from ..core import check_choice,check_int,check_mask,hide_padding,state_type
 from .backend import check_backend
 from .layer import QKVAttention,register_attention,sdpa
-from .local import (
-    LocalState,all_real,check_past,extend_local,last_local,window_attention,window_distances)
+from reformer_rnn.attention.local import (
+    LocalState,all_real,check_past,empty_local_state,extend_local,last_local,window_attention,
+    window_distances)
 from .rsa import blend,new_matrices
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #85fb34a4
@@ -175,10 +176,8 @@ class SlidingAttention(CosineScores):
     def nothing(self, k, v, length):
         """What is before the first position: `length` keys and values of zero, shaped as `k` and
         `v`, which count as real or do not"""
-        b,h,_,d = k.shape
-        real = None
-        if self.empty=='masked': real = k.new_zeros(b, length, dtype=torch.bool)
-        return LocalState(k.new_zeros(b, h, length, d), v.new_zeros(b, h, length, d), real)
+        past = empty_local_state(k, v, length)
+        return past if self.empty=='masked' else past._replace(real=None)
 
     def attend(self, q, k, v, state, mask):
         "Attend to the window, after bringing queries and keys to length one"
@@ -281,8 +280,6 @@ class RSASlidingAttention(SlidingAttention):
                              init_mu=init_mu)
     def attend(self, q, k, v, state, mask):
         "Attend to the window, and blend with what the matrices return"
-        b,h,n,_ = q.shape
-        check_mask(mask, (b,h,n,k.shape[2]), key_only=True)
         v = hide_padding(v, mask) # for the matrices
         local,sums = state or (None,None)
         attended,local = super().attend(q, k, v, local, mask)
