@@ -111,7 +111,7 @@ def channel_weights(
     A = ((X @ X.mT)*meet).sum(-3)
     return A+(Q*K).sum(-1).diag_embed()
 
-# %% ../../nbs/10_attention/06_decay.ipynb #61530511
+# %% ../../nbs/10_attention/06_decay.ipynb #d8cbcb02
 def decay_matrix(
     a:Tensor, # Decays, (..., C)
 )->Tensor: # (..., C, C), zero above the diagonal, one on it
@@ -144,7 +144,7 @@ def sums_in_groups(a, added, S, m=64):
     states = states[:,1:].unflatten(0, (len(a),-1)).flatten(1, 2)
     return torch.cat([S.unsqueeze(1),states[:,:n]], 1)
 
-# %% ../../nbs/10_attention/06_decay.ipynb #4bb3dc45
+# %% ../../nbs/10_attention/06_decay.ipynb #882a0b06
 def chunk_products(
     a:Tensor, # Decays in chunks, (..., C, d or 1)
     between:bool=True, # The first result too? That needs one decay for the whole head
@@ -267,19 +267,16 @@ def decay_attention(
 # `(out, state)`: out is (b, h, n, dv); the state is (b, h, d, dv), or (b, h, d, dv+1) with
 # `normalize`
 ):
-    """Causal linear attention with a state that decays (Sun et al. 2023, equation 6; Yang et al.
-    2024a, section 4.1)
+    """Causal linear attention with a state that decays (Sun et al. 2023; Yang et al. 2024a)
 
-    Raises `ValueError` if tensors, mask or state do not fit, for other numbers of queries and keys,
-    and for decays of another shape or outside [0, 1]."""
+    Raises `ValueError` if tensors, mask or state do not fit, and for decays of another shape or
+    outside [0, 1]."""
     b,h,n,d = check_equal_lengths(q, k, v).shape
     if chunk_size is not None: check_int('chunk_size', chunk_size)
     check_mask(mask, (b,h,n,n), key_only=True)
     with without_autocast(q):
-        Q = q.to(torch.promote_types(q.dtype, torch.float32))
-        K = k.to(torch.promote_types(k.dtype, torch.float32))
-        V = v.to(torch.promote_types(v.dtype, torch.float32))
-        if mask is not None: Q,K,V = (hide_padding(o, mask) for o in (Q,K,V))
+        wide = torch.promote_types(q.dtype, torch.float32)
+        Q,K,V = (hide_padding(x, mask).to(wide) for x in (q,k,v))
         a = spread_decays(decay, q.shape, Q.dtype, mask)
         if normalize: V = F.pad(V, (0,1), value=1.)
         S = state
@@ -288,8 +285,7 @@ def decay_attention(
         elif n==0: out = V
         else: out,S = run_kernel('decay', backend, Q, K, V, a, S, chunk_size)
         if normalize:
-            den = out[...,-1:]
-            out = safe_divide(out[...,:-1], den)
+            out = safe_divide(out[...,:-1], out[...,-1:])
     return out.to(v.dtype),S
 
 # %% ../../nbs/10_attention/06_decay.ipynb #f35b95f6
