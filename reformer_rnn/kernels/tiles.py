@@ -4,16 +4,17 @@
 
 # %% auto #0
 __all__ = ['LEAST', 'LEAST_PRODUCT', 'tiles_refusal', 'Buffers', 'tile_slices', 'cut_tile', 'gradients_of', 'gradient_like',
-           'range_tables', 'may_divide']
+           'range_tables', 'may_divide', 'TileRule', 'make_tiles', 'TiledRule']
 
 # %% ../../nbs/15_kernels/01_tiles.ipynb #429d7dac
 import math
+from typing import Callable,NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..core import has_values,ordinary_only
-from ..attention.decay import sum_ranges
+from ..attention.decay import least_decay,log_decays,sum_ranges
 
 # %% ../../nbs/15_kernels/01_tiles.ipynb #1aaaf653
 def tiles_refusal(
@@ -111,3 +112,75 @@ def may_divide(
     "Is no decay below `LEAST`, and no product of C of them below `LEAST_PRODUCT`?"
     single = g.min()>math.log(LEAST)
     return bool(single and g.sum(-1).min()>math.log(LEAST_PRODUCT))
+
+# %% ../../nbs/15_kernels/01_tiles.ipynb #b43d996d
+class TileRule(NamedTuple):
+    "What both passes need to know of a rule"
+    tile:Callable # Of buffers, tensors, a function that cuts, constants, a state: it has `states`
+    constants:Callable # Of parts, positions in a chunk and tensors: what all tiles share
+    output:Callable # Of a tile and a place: writes the outputs there
+    gradients:Callable # Of a tile, dO, R and places: writes there, and returns the R before it
+    plain:Callable # The plain form
+
+def make_tiles(rule, xs, C, S, states):
+    "A function that makes a tile, the slices of the batch, and the number of parts"
+    q = xs[0]
+    groups,parts = tile_slices(q, C)
+    buffers = Buffers(device=q.device, dtype=torch.promote_types(q.dtype, torch.float32))
+    constants = rule.constants(parts, C, xs)
+    def make(rows, i):
+        start = S if i==0 else states[i-1]
+        if start is not None: start = start[rows]
+        cut = lambda x: cut_tile(x, rows, parts[i], C)
+        return rule.tile(buffers, xs, cut, constants, start),cut
+    return make,groups,len(parts)
+
+# %% ../../nbs/15_kernels/01_tiles.ipynb #affe6795
+class TiledRule(torch.autograd.Function):
+    "A rule in tiles; its last argument are decays, or None, and its output is (b, n, h, dv)"
+    @staticmethod
+    def forward(ctx, rule, C, S, *xs):
+        *xs,a = xs
+        xs.append(None if a is None else log_decays(a))
+        q,_,v = xs[:3]
+        b,h,n,d = q.shape
+        dv = v.shape[-1]
+        whole = v.new_empty(b, n, h, dv)
+        wide = torch.promote_types(q.dtype, torch.float32)
+        states = []
+        make,groups,parts = make_tiles(rule, xs, C, S, states)
+        states += [v.new_empty(b, h, d, dv, dtype=wide) for _ in range(parts)]
+        for rows in groups:
+            for i in range(parts):
+                tile,cut = make(rows, i)
+                after = states[i]
+                after[rows] = tile.states[-1].view_as(after[rows])
+                rule.output(tile, cut(whole.transpose(1,2)))
+        ctx.save_for_backward(a, S, *xs, *states[:-1])
+        ctx.how = rule,C,len(xs)
+        ctx.set_materialize_grads(False) # no zeros for outputs without a gradient
+        return whole,states[-1]
+
+    @staticmethod
+    def backward(ctx, dO, R_last):
+        rule,C,n = ctx.how
+        a,S,*xs = ctx.saved_tensors # read once: a checkpoint recomputes them at each access
+        xs,states = xs[:n],xs[n:]
+        dO = torch.zeros_like(xs[2]) if dO is None else dO.transpose(1,2)
+        if torch.is_grad_enabled():
+            inputs = *xs[:-1],a,S
+            *grads,dS = gradients_of(rule.plain(*inputs, C), (dO,R_last), inputs)
+            return None,None,dS,*grads
+        grads = [gradient_like(x) for x in xs]
+        if not ctx.needs_input_grad[-1]: grads[-1] = None
+        dS = None if S is None else torch.empty_like(S)
+        make,groups,parts = make_tiles(rule, xs, C, S, states)
+        for rows in groups:
+            R = None if R_last is None else R_last[rows].flatten(0, 1)
+            for i in reversed(range(parts)):
+                tile,cut = make(rows, i)
+                places = [None if x is None else cut(x) for x in grads]
+                R = rule.gradients(tile, cut(dO), R, places)
+            if S is not None: dS[rows] = R.view_as(dS[rows])
+        if grads[-1] is not None: grads[-1].div_(a+least_decay(a))
+        return None,None,dS,*grads
