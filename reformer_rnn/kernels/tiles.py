@@ -140,6 +140,7 @@ class TiledRule(torch.autograd.Function):
     "A rule in tiles; its last argument are decays, or None, and its output is (b, n, h, dv)"
     @staticmethod
     def forward(ctx, rule, C, S, *xs):
+        "Output and last state; the states between tiles are kept"
         *xs,a = xs
         xs.append(None if a is None else log_decays(a))
         q,_,v = xs[:3]
@@ -163,6 +164,7 @@ class TiledRule(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dO, R_last):
+        "Gradients of the first state and the tensors, from the last tile to the first"
         rule,C,n = ctx.how
         a,S,*xs = ctx.saved_tensors # read once: a checkpoint recomputes them at each access
         xs,states = xs[:n],xs[n:]
