@@ -6,53 +6,17 @@
 __all__ = ['check_layer']
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #9cd7a5b6
-import copy,io,math,time
-from statistics import median
+import copy,math
 
 import torch
 from torch import Tensor,nn
 
-from .layer import run_segments
+from .guard import TimeUp,guarded
+from .layer import AttentionLayer
 from .report import (
-    Entry,Failed,LayerReport,Skipped,Subject,TimeUp,ask,choose_dtype,described,guarded,in_words,
-    layer_check,layer_checks,make_subject,text_of,try_lengths,wake)
-from ..core import (
-    check_choice,check_int,map_state,saved_nbytes,select_state,state_nbytes)
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #68aea501
-def _distance(
-    a:Tensor, # Any shape
-    b:Tensor, # The same shape
-)->Tensor: # Differences; infinite where only one of the two is a number
-    "How far two tensors are from each other, element by element"
-    if a.shape!=b.shape:
-        raise Failed(f'gives a shape of {tuple(a.shape)} where {tuple(b.shape)} is expected')
-    same = (a==b)|(a.isnan()&b.isnan())
-    return (a-b).abs().nan_to_num(nan=math.inf, posinf=math.inf).masked_fill(same, 0.)
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #c3c897b5
-def _differ(
-    subject:Subject, # Holds the tolerance
-    a:Tensor, # (b, n, d)
-    b:Tensor, # (b, n, d), what `a` should be
-)->tuple: # The first position that differs and by how much; None if the two are the same
-    "Compare two outputs"
-    d = _distance(a, b)
-    if not d.numel(): return None
-    size = b[b.isfinite()].abs().max().item() if b.isfinite().any() else 0.
-    per_position = d.amax(dim=tuple(i for i in range(d.ndim) if i!=1))
-    wrong = (per_position>subject.tol*max(1., size)).nonzero()
-    if not len(wrong): return None
-    return wrong[0].item(),per_position.max().item()
-
-def _example(
-    subject:Subject, # Holds the seed
-    x:Tensor, # Input that `subject.input` has drawn
-    **more, # Positions and numbers
-)->dict:
-    "All that is needed to reproduce a failure"
-    dtype = str(x.dtype).removeprefix('torch.')
-    return dict(shape=list(x.shape), dtype=dtype, seed=subject.seed, **more)
+    Entry,Failed,LayerReport,Skipped,ask,choose_dtype,described,differ,example,in_words,
+    layer_check,layer_checks,make_subject,need_fixed,Subject,text_of,try_lengths,wake)
+from ..core import check_choice,check_int
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #f4dfc9c0
 @layer_check('weights of zero', 'which trainable weights are drawn, because they are zero',
@@ -71,7 +35,7 @@ def _check_output(subject):
     with torch.no_grad(): out = module(x)
     y,state = subject.call(module, x)
     if y.shape!=x.shape:
-        raise Failed(f'y has shape {tuple(y.shape)}, x {tuple(x.shape)}', **_example(subject, x))
+        raise Failed(f'y has shape {tuple(y.shape)}, x {tuple(x.shape)}', **example(subject, x))
     if y.dtype!=x.dtype: raise Failed(f'y is {y.dtype} for x of {x.dtype}')
     if isinstance(out, Tensor): return 'y'
     if not isinstance(out, (tuple,list)) or len(out)!=2:
@@ -97,7 +61,7 @@ def _check_empty(subject):
     x = subject.input(0, subject.sizes[-1]).requires_grad_()
     y,_ = subject.call(module, x)
     if len(y) or y.shape[1:]!=subject.call(module, subject.input(1, x.shape[1]))[0].shape[1:]:
-        raise Failed(f'y has shape {tuple(y.shape)}', **_example(subject, x))
+        raise Failed(f'y has shape {tuple(y.shape)}', **example(subject, x))
     y.sum().backward()
     return f'x and y of shape {tuple(y.shape)}'
 
@@ -110,18 +74,14 @@ def _check_deterministic(subject):
         with torch.no_grad():
             first,_ = subject.pair(module(x))
             for _ in range(3):
-                found = _differ(subject, subject.pair(module(x))[0], first)
+                found = differ(subject, subject.pair(module(x))[0], first)
                 if found is None: continue
                 subject.random = True
                 raise Failed(f'a second call differs by {found[1]:.2g}: it draws random numbers, '
-                             'or keeps something of the first', **_example(subject, x))
+                             'or keeps something of the first', **example(subject, x))
     return f'four calls, with up to {n} positions'
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #df3de415
-def _need_fixed(subject):
-    "Skip a check that compares calls if the layer is random"
-    if subject.random: raise Skipped('two calls differ anyway')
-
 @layer_check('arguments', 'a call changes neither its input nor the weights')
 def _check_arguments(subject):
     module = subject.module()
@@ -129,7 +89,7 @@ def _check_arguments(subject):
     before = copy.deepcopy(module.state_dict())
     with torch.no_grad(): subject.call(module, x)
     if not torch.equal(x, subject.input(*x.shape[:2])):
-        raise Failed('changes x in place', **_example(subject, x))
+        raise Failed('changes x in place', **example(subject, x))
     changed = [k for k,o in module.state_dict().items() if not torch.equal(o, before[k])]
     if changed: raise Failed(f'changes {", ".join(changed)} in evaluation mode')
     return 'x, parameters and buffers stay'
@@ -164,9 +124,9 @@ def _check_causal_function(subject):
                 found = _moved(subject, module, z, y, t)
                 if found is None: continue
                 output,moved = found
-                example = _example(subject, x, output=output, changed=t+1, difference=moved)
+                shown = example(subject, x, output=output, changed=t+1, difference=moved)
                 raise Failed(f'output {output} moves by {moved:.2g} '
-                             f'when inputs from {t+1} on are {how}', **example)
+                             f'when inputs from {t+1} on are {how}', **shown)
     return f'up to {n} positions, {len(_CHANGES)} changes'
 
 def _moved(subject, module, z, y, t):
@@ -174,7 +134,7 @@ def _moved(subject, module, z, y, t):
     try:
         with torch.no_grad(): changed,_ = subject.call(module, z)
     except ValueError: return None
-    return _differ(subject, changed[:,:t+1], y[:,:t+1])
+    return differ(subject, changed[:,:t+1], y[:,:t+1])
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #e20438da
 @layer_check('causal by gradient', 'no output has a gradient with respect to a later input')
@@ -197,7 +157,7 @@ def _no_later_gradient(subject, x, y, t, mode):
     if later.max()<=subject.tol*g.abs().max(): return
     s = t+1+later.argmax().item()
     raise Failed(f'output {t} has a gradient of {later.max():.2g} '
-                 f'with respect to input {s}, in {mode}', **_example(subject, x, output=t, input=s))
+                 f'with respect to input {s}, in {mode}', **example(subject, x, output=t, input=s))
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #6aff4929
 @layer_check('NaN later', 'does NaN in the last input reach earlier outputs?', judged=False)
@@ -212,111 +172,13 @@ def _check_later_nan(subject):
     reached = y[0,:-1].isnan().any(-1).sum().item()
     return f'reaches {reached} of {n-1} earlier outputs' if reached else 'stays where it is'
 
-# %% ../../nbs/10_attention/92_check_layer.ipynb #5bbcd763
-def _need_state(subject):
-    "Skip a check unless the layer is causal, carries a state and is not random"
-    if not subject.takes_state: raise Skipped('it takes no argument `state`')
-    if not subject.causal: raise Skipped('it does not promise to be causal')
-    _need_fixed(subject)
-
-def _is_tree(state):
-    "Can the tensors of a state be reached?"
-    try: map_state(lambda t: t, state)
-    except TypeError: return False
-    return True
-
-def _cuts(n):
-    "Ways to cut n positions, simple ones first"
-    found = [(n-1,1),(1,n-1),(1,)*n]
-    if n>5: found += [(n//3,n-n//3),(1,2,n-3)]
-    return list(dict.fromkeys(found))
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #a0490f8b
-@layer_check('whole = segments = tokens', 'a sequence may be cut anywhere, and its state carried')
-def _check_segments(subject):
-    _need_state(subject)
-    module = subject.module()
-    most = getattr(module, 'same_up_to', math.inf)
-    sizes = [n for n in subject.sizes if n<=most]
-    if not sizes: raise Skipped(f'it promises this for texts of up to {most} positions only')
-    for n in sizes:
-        x = subject.input(2, n)
-        with torch.no_grad(): whole,state = subject.call(module, x)
-        if state is None: raise Failed('takes a state and returns none', **_example(subject, x))
-        for lengths in _cuts(n): _same_in_pieces(subject, module, x, whole, lengths)
-    more = '' if most==math.inf else f'; beyond {most} it depends on the cuts, as the layer says'
-    return f'up to {n} positions{more}'
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #4acc22c8
-def _same_in_pieces(subject, module, x, whole, lengths):
-    "Compare pieces with the whole"
-    shown = ', '.join(map(str, lengths[:4]))+(', ...' if len(lengths)>4 else '')
-    try:
-        with torch.no_grad():
-            y,_ = run_segments(lambda x,state: subject.call(module, x, state), x, lengths)
-    except Exception as e:
-        raise Failed(f'pieces of {shown}: {in_words(e)}', **_example(subject, x)) from e
-    found = _differ(subject, y, whole)
-    if found is None: return
-    raise Failed(f'pieces of {shown} differ from the whole by {found[1]:.2g}, first at position '
-                 f'{found[0]}', **_example(subject, x, lengths=list(lengths), position=found[0],
-                                          difference=found[1]))
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #5ccf2908
-@layer_check('branches', 'a state may be used twice: it is a value')
-def _check_branches(subject):
-    _need_state(subject)
-    module = subject.module()
-    n = max(n for n in subject.sizes if n<=13)
-    x = subject.input(2, n)
-    with torch.no_grad():
-        _,state = subject.call(module, x)
-        tree = state if _is_tree(state) else None
-        kept = map_state(lambda t: t.clone(), tree)
-        once,after = subject.call(module, x[:,:1], state)
-        for _ in range(3): _,after = subject.call(module, -x[:,:1], after)
-        again,_ = subject.call(module, x[:,:1], state)
-    if _differ(subject, again, once):
-        raise Failed(f'a state used again gives an output that differs by '
-                     f'{_distance(again, once).max():.2g}', **_example(subject, x))
-    changed = []
-    def compare(a, b): changed.append(not torch.equal(a, b))
-    _both(compare, tree, kept)
-    if any(changed):
-        raise Failed('a call changes the state that it is given', **_example(subject, x))
-    return 'one state, two continuations'
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #3ff04622
-def _both(f, a, b):
-    "Apply `f` to each pair of tensors of two states with the same structure"
-    there = []
-    map_state(there.append, b)
-    todo = iter(there)
-    map_state(lambda t: f(t, next(todo)), a)
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #6c16387d
-@layer_check('rows of a state', 'states are trees of tensors with the batch first')
-def _check_state_rows(subject):
-    _need_state(subject)
-    module = subject.module()
-    n = max(n for n in subject.sizes if n<=13)
-    x = subject.input(3, n)
-    rows = [2,0,0]
-    with torch.no_grad():
-        _,state = subject.call(module, x)
-        if not _is_tree(state):
-            raise Skipped(f'the state is a {type(state).__name__}, and no tree of tensors')
-        y,_ = subject.call(module, x[:,:1], state)
-        chosen,_ = subject.call(module, x[rows,:1], select_state(state, rows))
-    found = _differ(subject, chosen, y[rows])
-    if found: raise Failed(f'rows {rows} of a state give outputs that differ by {found[1]:.2g}',
-                           **_example(subject, x, rows=rows))
-    return f'{state_nbytes(state)//3} bytes per row after {n} positions'
+# %% ../../nbs/10_attention/92_check_layer.ipynb #90933138
+from . import check_states # enters its checks here
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #45a484f1
 @layer_check('rows', 'each row of a batch comes out as it does alone')
 def _check_rows(subject):
-    _need_fixed(subject)
+    need_fixed(subject)
     module = subject.module()
     for n in (subject.sizes[0],subject.sizes[-1]):
         x = subject.input(2, n)
@@ -324,17 +186,17 @@ def _check_rows(subject):
             y,_ = subject.call(module, x)
             for i in range(2):
                 alone,_ = subject.call(module, x[i:i+1])
-                found = _differ(subject, alone, y[i:i+1])
+                found = differ(subject, alone, y[i:i+1])
                 if found is None: continue
                 raise Failed(f'row {i} alone differs from row {i} in the batch by {found[1]:.2g}',
-                             **_example(subject, x, row=i, difference=found[1]))
+                             **example(subject, x, row=i, difference=found[1]))
     return f'each alone, with up to {n} positions'
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #00a85691
 def _need_mask(subject, n):
     "Skip a check unless the layer reads a mask and is not random"
     if not subject.takes_mask: raise Skipped('it takes no argument `mask`')
-    _need_fixed(subject)
+    need_fixed(subject)
     module = subject.module()
     try: subject.call(module, subject.input(2, n), mask=_key_mask(n, 'after', subject.device))
     except (ValueError,NotImplementedError) as e:
@@ -372,8 +234,8 @@ def _no_effect(subject, module, x, mask, expected, what):
     module.zero_grad()
     y,_ = subject.call(module, x, mask=mask)
     real = mask.view(*mask.shape, *[1]*(y.ndim-2))
-    found = _differ(subject, y.masked_fill(~real, 0), expected.masked_fill(~real, 0))
-    shown = _example(subject, x, mask=mask[1].int().tolist())
+    found = differ(subject, y.masked_fill(~real, 0), expected.masked_fill(~real, 0))
+    shown = example(subject, x, mask=mask[1].int().tolist())
     if found:
         raise Failed(f'{what} changes real output {found[0]} by {found[1]:.2g}', **shown)
     if not y.requires_grad: return
@@ -391,10 +253,10 @@ def _check_masks(subject):
         x = subject.input(2, n)
         with torch.no_grad():
             ones = torch.ones_like(_key_mask(n, 'after', subject.device))
-            found = _differ(subject, subject.call(module, x, mask=ones)[0],
+            found = differ(subject, subject.call(module, x, mask=ones)[0],
                            subject.call(module, x)[0])
             if found: raise Failed(f'a mask of ones changes output {found[0]} by {found[1]:.2g}',
-                                   **_example(subject, x))
+                                   **example(subject, x))
             for where in ('after','before'):
                 if where=='after' or not aside: _same_alone(subject, module, x, where)
     return 'padding after the row'+('' if aside else ' and before it')
@@ -406,238 +268,29 @@ def _same_alone(subject, module, x, where):
     if real.sum().item() not in subject.lengths: return
     y,_ = subject.call(module, x, mask=mask)
     alone,_ = subject.call(module, x[1:,real])
-    found = _differ(subject, y[1:,real], alone)
+    found = differ(subject, y[1:,real], alone)
     if found: raise Failed(f'padding {where} a row changes its output {found[0]} by {found[1]:.2g}',
-                           **_example(subject, x, mask=real.int().tolist()))
+                           **example(subject, x, mask=real.int().tolist()))
 
-# %% ../../nbs/10_attention/92_check_layer.ipynb #1b6102a8
-def _slope(module, leaf, direction, loss, h):
-    "Slope of a loss along a direction, from two calls"
-    values = []
-    before = leaf.detach().clone()
-    with torch.no_grad():
-        for step in (h,-h):
-            leaf.copy_(before+step*direction)
-            values.append(loss().item())
-        leaf.copy_(before)
-    return (values[0]-values[1])/(2*h)
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #f18124d2
-@layer_check('gradients', 'gradients are the slopes of the function')
-def _check_gradients(subject):
-    module = subject.module()
-    x = subject.input(2, subject.sizes[min(3, len(subject.sizes)-1)])
-    weights = torch.randn(subject.call(module, x)[0].shape, dtype=x.dtype,
-                          generator=torch.Generator().manual_seed(1)).to(x.device)
-    def loss(): return (subject.call(module, x)[0]*weights).sum()
-    leaves = {'x': x.requires_grad_()} | dict(module.named_parameters())
-    total = loss()
-    if not total.requires_grad: raise Failed('the output has no gradient', **_example(subject, x))
-    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
-    for (name,leaf),g in zip(leaves.items(), found):
-        wrong = _mismatch(subject, module, leaf, g, loss)
-        if wrong: raise Failed(f'{name}: the slope is {wrong[0]:.4g}, the gradient says '
-                               f'{wrong[1]:.4g}', **_example(subject, x))
-    unused = [name for (name,_),g in zip(leaves.items(), found) if g is None]
-    if 'x' in unused: raise Failed('the output does not depend on x', **_example(subject, x))
-    without = f'; none for {", ".join(unused)}' if unused else ''
-    return f'of x and {len(leaves)-1} parameters{without}'
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #f7a1c527
-def _mismatch(subject, module, leaf, g, loss):
-    "Slope and gradient, if they differ in each of three directions, with every length of step"
-    generator = torch.Generator().manual_seed(2)
-    for _ in range(3):
-        direction = torch.randn(leaf.shape, generator=generator, dtype=leaf.dtype).to(leaf.device)
-        exact = 0. if g is None else (g*direction).sum().item()
-        near = (.05 if subject.coarse else 1e-4)*(1+abs(exact))
-        for h in (1e-2,1e-3,1e-4) if subject.coarse else (1e-6,):
-            numeric = _slope(module, leaf, direction, loss, h)
-            if abs(numeric-exact)<=near: return None
-    return numeric,exact
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #ab58e8dc
-@layer_check('types', 'a layer of any type takes and returns that type, and stays finite')
-def _check_types(subject):
-    for dtype in (torch.float32,torch.float64,torch.bfloat16):
-        shown = str(dtype).removeprefix('torch.')
-        module = subject.module(dtype)
-        x = subject.input(2, subject.sizes[-1], dtype)
-        try:
-            for size in (1,100):
-                with torch.no_grad(): y,state = subject.call(module, size*x)
-                _right_type(shown, y, x, f'numbers of size {size}' if size>1 else '')
-            if state is None or not subject.causal: continue
-            with torch.no_grad(): y,_ = subject.call(module, x, state)
-            _right_type(shown, y, x, 'a second call that is given the state')
-        except Failed: raise
-        except Exception as e: raise Failed(f'{shown}: {in_words(e)}', dtype=shown) from e
-    return 'float32, float64 and bfloat16' + _fewer_digits(subject)
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #3c35f33d
-def _right_type(shown, y, x, where):
-    "Is an output of the type of the input, and finite?"
-    where = f' for {where}' if where else ''
-    if y.dtype!=x.dtype: raise Failed(f'{shown}: y is {y.dtype}{where}', dtype=shown)
-    if not y.isfinite().all(): raise Failed(f'{shown}: y is not finite{where}', dtype=shown)
-
-def _fewer_digits(subject):
-    "Fail if a layer of float64 computes with fewer digits"
-    if subject.dtype==torch.float64 and subject.coarse:
-        raise Failed('a layer of float64 computes in float32 somewhere: steps of 1e-10 are lost')
-    return ''
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #df788793
-@layer_check('devices', 'all tensors follow the layer, and new ones are made where x is')
-def _check_devices(subject):
-    module = subject.module().to('meta')
-    left = [name for name,o in _own_tensors(module) if not o.is_meta]
-    if left: raise Failed(f'{", ".join(left)} stays behind when the layer is moved: '
-                          'a buffer would follow', tensors=left)
-    x = subject.input(2, subject.sizes[-1])
-    looked = _try_meta(subject, module, x.to('meta'))
-    here = subject.module()
+# %% ../../nbs/10_attention/92_check_layer.ipynb #a87eef99
+@layer_check('gaps', 'padding inside a row leaves no trace, or the layer says that it takes room')
+def _check_gaps(subject):
+    module = _need_mask(subject, subject.sizes[-1])
+    layer = subject.layer
+    if any(getattr(layer, name, False) for name in ('gaps_take_room','counts_padding')):
+        return 'take room, as the layer says'
     try:
-        with torch.device('meta'), torch.no_grad(): y = _first_output(here, x)
-    except Exception as e:
-        # made there and moved at once: right on a device that has numbers
-        if 'no data' in text_of(e): return 'moved to the meta device'+looked
-        raise Failed(f'with another default device than that of x: {in_words(e)}') from e
-    if y.device!=x.device: raise Failed(f'y is on {y.device}, x on {x.device}')
-    return 'moved to the meta device'+looked
+        with torch.no_grad():
+            for n in subject.sizes:
+                if n>2: _same_alone(subject, module, subject.input(2, n), 'inside')
+    except Failed as e:
+        if not isinstance(layer, AttentionLayer): return 'take room'
+        raise Failed(f'{e.text}: leave out what is masked, or write `gaps_take_room = True`',
+                     **e.example) from e
+    return 'leave no trace'
 
-# %% ../../nbs/10_attention/92_check_layer.ipynb #5c114569
-def _first_output(module, x):
-    "The output of a layer that is called without seed and state"
-    out = module(x)
-    return out if isinstance(out, Tensor) else out[0]
-
-def _try_meta(subject, module, x):
-    "Call a layer on the meta device, where one that looks at numbers cannot be called"
-    try: y = _first_output(module, x)
-    except Exception as e:
-        text = text_of(e)
-        if 'item()' in text or 'no data' in text:
-            return '; it looks at numbers, so not called there'
-        raise Failed(f'on the meta device: {in_words(e)}') from e
-    if not y.is_meta: raise Failed(f'y is on {y.device}, x on {x.device}')
-    return ' and called there'
-
-def _own_tensors(module):
-    "Parameters, buffers, and tensors that are plain attributes, with their names"
-    for name,part in module.named_modules():
-        prefix = name+'.' if name else ''
-        for kind in (part._parameters,part._buffers,vars(part)):
-            yield from ((prefix+k,o) for k,o in kind.items() if isinstance(o, Tensor))
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #92a62c4a
-@layer_check('saving', 'a layer loaded from a state dict is the same')
-def _check_saving(subject):
-    first = subject.module()
-    again = _another(subject, first)
-    file = io.BytesIO()
-    torch.save(first.state_dict(), file)
-    again.load_state_dict(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
-    x = subject.input(2, subject.sizes[-1])
-    with torch.no_grad(): found = _differ(subject, subject.call(again, x)[0],
-                                         subject.call(first, x)[0])
-    outside = sorted({k for k,_ in _own_tensors(first)}-set(first.state_dict()))
-    if found:
-        where = f'; outside the state dict: {", ".join(outside)}' if outside else ''
-        raise Failed(f'loaded again, it differs by {found[1]:.2g}{where}', **_example(subject, x))
-    if outside and subject.build is None:
-        return (f'{len(first.state_dict())} tensors; give a class to test {", ".join(outside)}, '
-                'which the state dict does not hold')
-    return f'{len(first.state_dict())} tensors, {len(outside)} outside the state dict'
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #3ad93242
-def _another(subject, first):
-    "A second layer with other weights"
-    if subject.build:
-        return subject.build(subject.seed+1).to(subject.device, subject.dtype).eval()
-    module = copy.deepcopy(first)
-    for o in module.state_dict().values():
-        if o.is_floating_point(): o.fill_(7.)
-    return module
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #67dade16
-class _OnlyOutput(nn.Module):
-    "A layer that returns only its output, for compilers"
-    def __init__(self, layer:nn.Module): # The layer
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, x):
-        "The output"
-        return _first_output(self.layer, x)
-
-def _same_graph(subject, made):
-    "Compare what a compiler has made with the layer, on numbers that it has not seen"
-    x = subject.input(2, subject.sizes[-1]).flip(1)*1.5
-    with torch.no_grad():
-        torch.manual_seed(subject.seed)
-        found = _differ(subject, made(x), subject.call(subject.module(), x)[0])
-    if found: raise Failed(f'on another input of the same shape it differs by {found[1]:.2g}: a '
-                           'number of the first was written down', **_example(subject, x))
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #45a9a059
-@layer_check('compile', '`torch.compile` (backend "eager") computes the same')
-def _check_compile(subject):
-    _need_fixed(subject)
-    from torch._dynamo.utils import counters # imported here, since it takes two seconds
-    torch._dynamo.reset()
-    counters.clear()
-    made = torch.compile(_OnlyOutput(subject.module()), backend='eager')
-    with torch.no_grad(): made(subject.input(2, subject.sizes[-1]))
-    _same_graph(subject, made)
-    return f'{len(counters["graph_break"]) or "no"} kinds of graph breaks'
-
-@layer_check('export', '`torch.export` writes down a graph that computes the same')
-def _check_export(subject):
-    _need_fixed(subject)
-    x = subject.input(2, subject.sizes[-1])
-    _same_graph(subject, torch.export.export(_OnlyOutput(subject.module()), (x,)).module())
-    return 'one graph'
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #398cf76d
-def _growth(few, many):
-    "Exponent of growth when the length is doubled"
-    return f'n^{math.log2(many/few):.1f}' if few and many else 'none'
-
-def _need_length(subject):
-    "Skip a check unless the layer reads long sequences"
-    if max(subject.lengths)<64: raise Skipped('it reads no long sequences')
-
-@layer_check('memory', 'how what is kept and carried grows with n', judged=False)
-def _check_memory(subject):
-    _need_length(subject)
-    module = subject.module(torch.float32)
-    kept,carried = [],[]
-    for n in (256,512):
-        x = subject.input(1, n, torch.float32)
-        kept.append(saved_nbytes(lambda: subject.call(module, x)[0], module.parameters()))
-        state = subject.call(module, x)[1]
-        carried.append(state_nbytes(state) if _is_tree(state) else 0)
-    text = f'kept for the backward pass {_growth(*kept)}'
-    if carried[0]: text += f', state {_growth(*carried)} ({carried[0]} bytes at 256 positions)'
-    return text,dict(kept=kept[0], state=carried[0], n=256)
-
-# %% ../../nbs/10_attention/92_check_layer.ipynb #f50441cf
-@layer_check('time', 'how the time of a call grows with n', judged=False)
-def _check_time(subject):
-    _need_length(subject)
-    module = subject.module(torch.float32)
-    seconds = []
-    for n in (1024,2048):
-        x = subject.input(1, n, torch.float32)
-        with torch.no_grad(): seconds.append(median(_timed(subject, module, x) for _ in range(3)))
-    return f'{_growth(*seconds)} from 1,024 to 2,048 positions',dict(seconds=seconds)
-
-def _timed(subject, module, x):
-    "Processor time of a call"
-    start = time.process_time()
-    subject.call(module, x)
-    return time.process_time()-start
+# %% ../../nbs/10_attention/92_check_layer.ipynb #9937af31
+from . import check_uses # enters its checks here
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #9141d121
 def _explained(
@@ -661,7 +314,7 @@ def _explained(
 
 # %% ../../nbs/10_attention/92_check_layer.ipynb #0d25eb9a
 def check_layer(
-    layer, # A module, a class or function that builds one, or 'package.module:Name'
+    layer, # A module, a class or function that builds one, 'package.module:Name', or a name
     d_model:int, # Width of its input, and first argument of a class or function
     causal:bool=True, # Does it promise to be causal? Otherwise that is not tested
     skip:tuple=(), # Names of checks to leave out

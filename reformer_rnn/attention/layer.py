@@ -17,8 +17,8 @@ from torch import Tensor,nn
 from torch.nn.attention import SDPBackend,sdpa_kernel
 
 from ..core import (
-    autocast_dtype,check_choice,check_int,check_mask_type,check_tensor,hide_padding,import_modules,
-    in_transform,map_state,open_size,ordinary_only,own_state)
+    autocast_dtype,check_choice,check_int,check_mask,check_mask_type,check_tensor,hide_padding,
+    import_modules,in_transform,map_state,open_size,ordinary_only,own_state,trusted)
 from ..pretrained import Pretrained
 from .documents import read_packed
 
@@ -172,6 +172,13 @@ def check_context(layer, x, state, context):
                          'so give one of them')
     for name,o in (('context',context),('state',state)): check_batch(name, o, x.shape[0])
 
+def check_own_mask(layer, x, mask):
+    "Refuse a mask that does not fit the input of a layer, or that this layer cannot use"
+    if mask.shape==x.shape[:2]: return
+    shape = x.shape[0],layer.n_heads,x.shape[1],x.shape[1]
+    try: check_mask(mask, shape, key_only=not layer.full_masks)
+    except ValueError as e: raise ValueError(f'{layer.name} attention: {e}') from None
+
 # %% ../../nbs/10_attention/00_layer.ipynb #dade3991
 def real_context(
     context:Tensor, # (b, m, d_model)
@@ -191,6 +198,8 @@ class AttentionLayer(HeadedLayer):
     reads_context = False
     recurrent = True # False for a layer that is no RNN in its causal form
     counts_padding = False # True for a layer whose blocks include the padding
+    gaps_take_room = False # True for a layer that knows distances, and so how long a gap is
+    full_masks = False # True for a layer that also takes masks (b, h, n, m)
     state_type = None # class of the states of a causal layer
     bounded = False # True for a layer whose state does not grow with the text
     same_up_to = math.inf # positions up to which it does not matter how a text is cut
@@ -236,6 +245,24 @@ class AttentionLayer(HeadedLayer):
         if self.causal or self.reads_context: check_state_type(state, self.state_type)
         if context is not None or not (self.causal or state is None):
             check_context(self, x, state, context)
+        elif not trusted(): check_batch('state', state, x.shape[0])
+
+    def read_on(self, x, state, mask):
+        "Mix `x` with what came before: `attend`, and what is the same for every layer"
+        if mask is not None:
+            check_own_mask(self, x, mask)
+            x = hide_padding(x, mask)
+        if not open_size(x.shape[1]) and x.shape[1]==0: # nothing is read
+            nothing = x[...,:1].expand(-1, -1, self.to_out.in_features)
+            return split_heads(nothing, self.n_heads),state
+        projected = self.project(x)
+        if mask is not None and self.config['bias']: # padding is zero before the bias is added
+            projected = [hide_padding(o, mask) if getattr(o, 'ndim', 0)==4 else o
+                         for o in projected]
+        out,state = self.attend(*projected, state=state, mask=mask)
+        # wider, if the layer has changed its type since the state was made
+        if out.dtype!=x.dtype and autocast_dtype(x.device) is None: out = out.to(x.dtype)
+        return out,state
 
     def forward(self,
         x:Tensor, # Input, (b, n, d_model)
@@ -256,8 +283,7 @@ class AttentionLayer(HeadedLayer):
         if starts is not None: return read_packed(self, x, state, context, mask, starts)
         if torch.is_grad_enabled(): state = own_state(state)
         if self.causal or (context is None and state is None):
-            if mask is not None: x = hide_padding(x, mask)
-            out,state = self.attend(*self.project(x), state=state, mask=mask)
+            out,state = self.read_on(x, state, mask)
         else:
             if context is not None: state = self.prepare(context, mask)
             elif mask is not None:
@@ -286,7 +312,8 @@ class QKVAttention(AttentionLayer):
 # %% ../../nbs/10_attention/00_layer.ipynb #d10f6e3c
 def register_layers():
     "Import every module of layers, which register by being there; what checks layers is none"
-    import_modules('reformer_rnn.attention', without=('check','report'))
+    import_modules('reformer_rnn.attention',
+                   without=('check','check_states','check_uses','guard','report'))
 
 def layer_class(
     name:str, # A key of `attention_layers`

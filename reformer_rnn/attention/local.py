@@ -284,6 +284,7 @@ def check_local(q, k, v, window, bias, mask, causal, include_self, state):
 @register_attention('local')
 class LocalAttention(QKVAttention):
     "Sliding-window attention; the parameters are those of `SoftmaxAttention`"
+    gaps_take_room = True # it may push older positions out of the window
     state_type = LocalState
     bounded = True
     def __init__(self,

@@ -159,6 +159,7 @@ def _extend_memory(
 # %% ../../nbs/10_attention/09_relative.ipynb #87c84d2e
 class RelativeScores(QKVAttention):
     "Projections and scores of relative attention, whatever is remembered (Dai et al. 2019)"
+    gaps_take_room = True
     def __init__(self,
         d_model:int, # Width of input and output, even
         n_heads:int, # Number of heads
@@ -226,6 +227,7 @@ class RelativeScores(QKVAttention):
 @register_attention('relative')
 class RelativeAttention(RelativeScores):
     "Relative attention with a memory of past inputs (Dai et al. 2019)"
+    full_masks = True
     state_type = RelativeState
     bounded = True
     def attend(self, x, state, mask):
@@ -343,6 +345,7 @@ class LagWeights(nn.Module):
 @register_attention('rsa_relative')
 class RSARelativeAttention(RelativeAttention):
     "Relative attention blended with recurrence encoding matrices (Huang et al. 2023)"
+    full_masks = False
     def __init__(self,
         d_model:int, # Width of input and output, even
         n_heads:int, # Number of heads

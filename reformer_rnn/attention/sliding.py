@@ -99,6 +99,7 @@ class CosineScores(QKVAttention):
     """Scores of unit queries and keys, with a scale for each head and a learned number for each
     distance in a window (Hutchins et al. 2022, section 3.3)"""
     backend = 'auto' # of layers that were pickled before they had a choice
+    gaps_take_room = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

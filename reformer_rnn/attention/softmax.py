@@ -142,6 +142,7 @@ def attention_weights(
 @register_attention('softmax', reads_context=True)
 class SoftmaxAttention(QKVAttention):
     "Softmax attention with separate queries, keys and values"
+    full_masks = True
     state_type = KVState
     def even_steps(self, state):
         "Every token attends in the same way"
@@ -223,6 +224,7 @@ def not_self(
 @register_attention('shared_qk', reads_context=True)
 class SharedQKAttention(AttentionLayer):
     "Full attention with one projection for queries and keys"
+    full_masks = True
     state_type = KVState
     def even_steps(self, state):
         "Every token attends in the same way"
