@@ -125,8 +125,8 @@ def _check_declared(subject):
         states = [subject.call(module, subject.input(1, n))[1] for n in (256,512)]
     kind = type(states[0]).__name__
     if module.state_type is None or not isinstance(states[0], module.state_type):
-        raise Failed(f'its states are of the class {kind}: write `state_type = {kind}` in the class '
-                     'of the layer, so that other states are refused')
+        raise Failed(f'its states are of the class {kind}: write `state_type = {kind}` in its '
+                     'class, so that other states are refused')
     few,many = map(state_nbytes, states)
     if few==many and not module.bounded:
         raise Failed('its state has one size after 256 and after 512 positions: write '

@@ -179,6 +179,12 @@ def check_own_mask(layer, x, mask):
     try: check_mask(mask, shape, key_only=not layer.full_masks)
     except ValueError as e: raise ValueError(f'{layer.name} attention: {e}') from None
 
+def project_real(layer, x, mask):
+    "Project `x` with zeros at its padding, where a bias would write something"
+    projected = layer.project(hide_padding(x, mask))
+    if mask is None or not layer.config['bias']: return projected
+    return [hide_padding(o, mask) if getattr(o, 'ndim', 0)==4 else o for o in projected]
+
 # %% ../../nbs/10_attention/00_layer.ipynb #dade3991
 def real_context(
     context:Tensor, # (b, m, d_model)
@@ -190,6 +196,18 @@ def real_context(
         raise ValueError(f'mask has shape {tuple(mask.shape)}: expected a key mask of the context, '
                          f'torch.bool of shape {tuple(context.shape[:2])}')
     return hide_padding(context, mask)
+
+# %% ../../nbs/10_attention/00_layer.ipynb #3bc95ad7
+def read_on(layer, x, state, mask):
+    "Mix `x` with what came before: `attend`, and what is the same for every layer"
+    if mask is not None: check_own_mask(layer, x, mask)
+    if not open_size(x.shape[1]) and x.shape[1]==0: # nothing is read
+        nothing = x[...,:1].expand(-1, -1, layer.to_out.in_features)
+        return split_heads(nothing, layer.n_heads),state
+    out,state = layer.attend(*project_real(layer, x, mask), state=state, mask=mask)
+    # wider, if the layer has changed its type since the state was made
+    if out.dtype!=x.dtype and autocast_dtype(x.device) is None: out = out.to(x.dtype)
+    return out,state
 
 # %% ../../nbs/10_attention/00_layer.ipynb #eace950b
 class AttentionLayer(HeadedLayer):
@@ -247,23 +265,6 @@ class AttentionLayer(HeadedLayer):
             check_context(self, x, state, context)
         elif not trusted(): check_batch('state', state, x.shape[0])
 
-    def read_on(self, x, state, mask):
-        "Mix `x` with what came before: `attend`, and what is the same for every layer"
-        if mask is not None:
-            check_own_mask(self, x, mask)
-            x = hide_padding(x, mask)
-        if not open_size(x.shape[1]) and x.shape[1]==0: # nothing is read
-            nothing = x[...,:1].expand(-1, -1, self.to_out.in_features)
-            return split_heads(nothing, self.n_heads),state
-        projected = self.project(x)
-        if mask is not None and self.config['bias']: # padding is zero before the bias is added
-            projected = [hide_padding(o, mask) if getattr(o, 'ndim', 0)==4 else o
-                         for o in projected]
-        out,state = self.attend(*projected, state=state, mask=mask)
-        # wider, if the layer has changed its type since the state was made
-        if out.dtype!=x.dtype and autocast_dtype(x.device) is None: out = out.to(x.dtype)
-        return out,state
-
     def forward(self,
         x:Tensor, # Input, (b, n, d_model)
         state=None, # What an earlier call returned; None at the start of a sequence
@@ -283,7 +284,7 @@ class AttentionLayer(HeadedLayer):
         if starts is not None: return read_packed(self, x, state, context, mask, starts)
         if torch.is_grad_enabled(): state = own_state(state)
         if self.causal or (context is None and state is None):
-            out,state = self.read_on(x, state, mask)
+            out,state = read_on(self, x, state, mask)
         else:
             if context is not None: state = self.prepare(context, mask)
             elif mask is not None:
