@@ -34,7 +34,8 @@ def test_layers_and_models_are_light():
     assert not brought(modules, HEAVY)
 
 def test_what_checks_layers_is_not_loaded_with_them():
-    checks = [f'reformer_rnn.attention.{o}' for o in ('check', 'report')]
+    names = 'check', 'check_states', 'check_uses', 'guard', 'report'
+    checks = [f'reformer_rnn.attention.{o}' for o in names]
     assert not brought(['reformer_rnn.models.lm', 'reformer_rnn.attention.multihead'], checks)
 
 def test_the_module_that_brings_something_is_named():

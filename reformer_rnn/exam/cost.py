@@ -32,7 +32,7 @@ class ExamCostConfig(Measurement):
     n_heads:int = 2 # Number of heads
     d_ff:int = 256 # Feed-forward width with softmax attention; other layers get what fits
     results:str = 'results/exam_cost' # Folder for the JSON file
-    also = dict(attention='layer') # another name of an option
+    called = dict(attention='layer') # the word for its option
 
     def check(self):
         "Refuse unknown candidates, and a step that holds no sequence"

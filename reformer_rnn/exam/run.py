@@ -60,7 +60,7 @@ class ExamConfig(LongRun):
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     results:str = 'results/exam' # Folder with a subfolder for every task and rate
     save_model:bool = False # Keep the trained models? Only those of this library's layers can be
-    also = dict(attention='layer') # another name of an option
+    called = dict(attention='layer') # the word for its option
 
     @property
     def only(self)->object:

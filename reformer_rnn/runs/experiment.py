@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'Declared', 'deciding_nothing', 'added_later', 'Experiment', 'Settings', 'print_tables', 'declarations',
-           'declared', 'check_new', 'commands', 'find_experiment', 'used_fields', 'add_options', 'read_options',
-           'todays_names', 'all_settings', 'settings_of', 'same_settings', 'changed_settings', 'as_option',
-           'command_lines']
+           'declared', 'check_new', 'commands', 'find_experiment', 'word_for', 'used_fields', 'add_options',
+           'read_options', 'todays_names', 'all_settings', 'settings_of', 'same_settings', 'changed_settings',
+           'as_option', 'command_lines']
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #79ffde9b
 import argparse,ast,json
@@ -54,6 +54,8 @@ class Settings:
     choices = {} # Field -> values that it may have
     unused = () # Inherited fields that have no effect here
     renamed = {} # What older records call a field -> the field
+    # Field -> the word for its option; its own name, the older word, is understood, too
+    called = dict(attention='model')
 
     def check(self):
         "Refuse what cannot be run"
@@ -142,12 +144,16 @@ def _distance(config, f):
     "0 for a field that the class itself writes; how far away its class is for an inherited one"
     return next(i for i,cls in enumerate(config.__mro__) if f.name in get_annotations(cls))
 
-def _reader(f):
+def word_for(field, config)->str:
+    "What a field is called where people read it"
+    return getattr(config, 'called', {}).get(field.name, field.name)
+
+def _reader(f, config):
     "Keywords of `add_argument` for a field"
     if f.type is bool: return dict(action=argparse.BooleanOptionalAction)
-    if f.type is not tuple: return dict(type=f.type, metavar=f.name.upper())
-    kind = type(f.default[0]) if f.default else str
-    return dict(nargs='+', type=kind, metavar=f.name.upper())
+    shown = dict(metavar=word_for(f, config).upper())
+    if f.type is not tuple: return dict(type=f.type, **shown)
+    return dict(nargs='+', type=type(f.default[0]) if f.default else str, **shown)
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #82aefd84
 def used_fields(
@@ -167,11 +173,11 @@ def add_options(
         if f.default is MISSING or not notes.get(f.name):
             raise TypeError(f'{config.__name__}.{f.name} needs a default and a comment')
         shown = ' '.join(map(str, f.default)) or 'none' if f.type is tuple else f.default
-        how = _reader(f) | dict(default=f.default,
+        how = _reader(f, config) | dict(default=f.default,
                                 help=f'{notes[f.name]} (default: {shown})'.replace('%', '%%'))
         if f.name in unnamed(config):
             parser.add_argument(f.name, **how | dict(nargs='*' if f.type is tuple else '?'))
-        else: parser.add_argument(option_name(f), *also_called(f, config), **how)
+        else: parser.add_argument(*option_names(f, config), dest=f.name, **how)
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #76358a86
 def unnamed(config)->tuple:
@@ -179,14 +185,10 @@ def unnamed(config)->tuple:
     names = getattr(config, 'positional', ())
     return (names,) if isinstance(names, str) else names
 
-def also_called(field, config)->list:
-    "Other names of an option, from `also` of its class"
-    other = getattr(config, 'also', {}).get(field.name)
-    return [f'--{other}'] if other else []
-
-def option_name(field)->str:
-    "The option of a field"
-    return '--'+field.name.replace('_', '-')
+def option_names(field, config)->list:
+    "The options of a field: that of its word, and that of its own name"
+    words = dict.fromkeys((word_for(field, config),field.name))
+    return ['--'+word.replace('_', '-') for word in words]
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #fcbf46f7
 def read_options(
@@ -252,9 +254,9 @@ def changed_settings(
     return {f: config[f.name] for f in known if f.default is not MISSING
             and config[f.name]!=json.loads(json.dumps(f.default))}
 
-def as_option(field, value)->str:
+def as_option(field, value, config)->str:
     "One setting as an option of the command"
-    name = option_name(field)
+    name = option_names(field, config)[0]
     if isinstance(value, bool): return name if value else name.replace('--', '--no-', 1)
     values = value if isinstance(value, (list,tuple)) else (value,)
     return f'{name} {" ".join(quote(str(o)) for o in values)}'
@@ -262,16 +264,18 @@ def as_option(field, value)->str:
 # %% ../../nbs/60_runs/03_experiment.ipynb #7e9bf794
 def models_and_seeds(
     runs:list, # Records with the same settings
+    settings:type, # Dataclass of the settings
 )->list: # Options, for models with the same seeds together
     "Options for the models and their seeds"
+    word = '--'+getattr(settings, 'called', {}).get('attention', 'attention')
     if not all('attention' in run for run in runs):
         named = [run.get('config', {}).get('attention') for run in runs]
-        return [f'--attention {" ".join(names)}' if names else '' for names in named]
+        return [f'{word} {" ".join(names)}' if names else '' for names in named]
     seeds = {}
     for run in runs: seeds.setdefault(run['attention'], []).append(run['seed'])
     models = {}
     for model,own in seeds.items(): models.setdefault(tuple(sorted(own)), []).append(model)
-    return [f'--attention {" ".join(names)} --seeds {" ".join(map(str, own))}'
+    return [f'{word} {" ".join(names)} --seeds {" ".join(map(str, own))}'
             for own,names in models.items()]
 
 def where_to(
@@ -294,9 +298,11 @@ def command_lines(
         first = unnamed(experiment.settings)
         chosen = changed_settings(experiment, run.get('config', {})).items()
         given = [quote(str(value)) for f,value in chosen if f.name in first]
-        options = [as_option(f, value) for f,value in chosen if f.name not in first]
+        options = [as_option(f, value, experiment.settings) for f,value in chosen
+                   if f.name not in first]
         key = 'reformer_rnn',experiment.name,*given,*options,where_to(experiment, name)
         groups.setdefault(key, []).append(run)
     lines = [' '.join(filter(None, (*key,who)))
-             for key,own in groups.items() for who in models_and_seeds(own)]
+             for key,own in groups.items()
+             for who in models_and_seeds(own, find_experiment(own[0]['experiment']).settings)]
     return list(dict.fromkeys(lines))

@@ -18,7 +18,7 @@ from fastcore.foundation import L
 
 import reformer_rnn
 from ..core import check_int
-from ..files import file_checksum,to_disk
+from ..files import file_checksum,to_disk,write_json
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #9959bf5d
 def _numbers(o):
@@ -134,9 +134,7 @@ def _write_files(folder, step, tree):
         f.flush(); os.fsync(f.fileno())
     manifest = dict(kind=KIND, format=SNAPSHOT_FORMAT, version=reformer_rnn.__version__, step=step,
                     tensors=dict(bytes=out.bytes, sha256=out.sha.hexdigest()), content=content)
-    with open(folder/'manifest.json', 'w', encoding='utf-8') as f:
-        json.dump(manifest | dict(sha256=_digest(manifest)), f)
-        f.flush(); os.fsync(f.fileno())
+    write_json(folder/'manifest.json', manifest | dict(sha256=_digest(manifest)))
     to_disk(folder)
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #caeb76d2

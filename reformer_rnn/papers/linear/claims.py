@@ -249,7 +249,7 @@ state('length 128 takes 10,000 updates', f'Section 4.1; {PAPER}, figure 2',
       'At length 128, with 10,000 updates, linear attention and softmax reach the same loss',
       'the same', hours=9.2, why='Its four runs take more than two hours each.',
       command='reformer_rnn linear_copy --length 128 --epochs 100 --epoch-steps 100 '
-              '--attention softmax linear --seeds 0 1 --results results/linear_copy_128')
+              '--model softmax linear --seeds 0 1 --results results/linear_copy_128')
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #60cf4bfb
 pixels = partial(difference, path='bits_per_dim')

@@ -78,7 +78,7 @@ state = partial(rsa_claims.state, RSA)
 
 forecasts = partial(state, form='{:+.3f}', notebook='70_papers/30_rsa/03_forecast_results')
 small_forecast = ('reformer_rnn forecast --d-model 64 --d-ff 128 --shuffle --lr 1e-3 '
-                  '--schedule one_cycle --patience 0 --attention informer rsa-informer '
+                  '--schedule one_cycle --patience 0 --model informer rsa-informer '
                   '--seeds 0 1 2')
 
 unlike_forecast = ('width 64, shuffled windows, one cycle at 1e-3 and 1 or 2 epochs instead of '
