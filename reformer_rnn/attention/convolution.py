@@ -104,6 +104,9 @@ class ConvolvedAttention(AttentionLayer):
         del self.to_out # the other layer has its own
         self.conv = ShortConvolution(d_model, size, activation='none')
         self.layer = build_attention(layer, **self.config)
+        # what is true of the other layer is true of both
+        for name in ('bounded','counts_padding','gaps_take_room','fixed_length'):
+            setattr(self, name, getattr(self.layer, name))
         if not self.layer.recurrent:
             raise ValueError(f'{self.layer.name} attention is no RNN in its causal form: choose '
                              'another layer')

@@ -134,7 +134,8 @@ def _write_files(folder, step, tree):
         f.flush(); os.fsync(f.fileno())
     manifest = dict(kind=KIND, format=SNAPSHOT_FORMAT, version=reformer_rnn.__version__, step=step,
                     tensors=dict(bytes=out.bytes, sha256=out.sha.hexdigest()), content=content)
-    write_json(folder/'manifest.json', manifest | dict(sha256=_digest(manifest)))
+    try: write_json(folder/'manifest.json', manifest | dict(sha256=_digest(manifest)))
+    except ValueError as e: raise (e.__cause__ or e) from None # what the disk said
     to_disk(folder)
 
 # %% ../../nbs/50_training/07_snapshots.ipynb #caeb76d2
