@@ -18,7 +18,7 @@ import torch
 from torch import Tensor,nn
 from torch.nn.parameter import is_lazy
 
-from .guard import TimeUp,guarded
+from .guard import TimeUp,ambient,guarded # ambient for older imports
 from .layer import AttentionLayer,attention_layers,register_layers
 from ..core import check_choice,map_state
 from ..files import read_json,write_json
