@@ -201,6 +201,7 @@ def real_context(
 def read_on(layer, x, state, mask):
     "Mix `x` with what came before: `attend`, and what is the same for every layer"
     if mask is not None: check_own_mask(layer, x, mask)
+    if not trusted(): check_batch('state', state, x.shape[0])
     if not open_size(x.shape[1]) and x.shape[1]==0: # nothing is read
         nothing = x[...,:1].expand(-1, -1, layer.to_out.in_features)
         return split_heads(nothing, layer.n_heads),state
@@ -263,7 +264,6 @@ class AttentionLayer(HeadedLayer):
         if self.causal or self.reads_context: check_state_type(state, self.state_type)
         if context is not None or not (self.causal or state is None):
             check_context(self, x, state, context)
-        elif not trusted(): check_batch('state', state, x.shape[0])
 
     def forward(self,
         x:Tensor, # Input, (b, n, d_model)
