@@ -155,7 +155,10 @@ def chunk_products(
     pairs = C*C if between else 0
     if not between: table = table[:,C*C:]
     products = range_products(a.mT, table)
-    inner,before,after,whole = products.split([pairs,C,C,1], -1)
+    parts = products.split([pairs,C,C,1], -1)
+    # PyTorch's compiler writes over a tensor of which it still reads a part
+    if torch.compiler.is_compiling(): parts = [o.clone() for o in parts]
+    inner,before,after,whole = parts
     inner = inner.squeeze(-2).unflatten(-1, (C,C)).tril() if between else None
     return inner,before.mT,after.mT,whole.mT
 

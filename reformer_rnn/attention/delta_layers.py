@@ -73,10 +73,11 @@ class DeltaLayer(AttentionLayer):
         x:Tensor, # (b, n, d_model)
     )->Tensor: # (b, h, n), in [0, 1]
         "How much of the state is left at each position, in float32 at least"
-        z = self.to_decay(x)
-        dtype = torch.promote_types(z.dtype, torch.float32)
-        rate = self.A_log.to(dtype).exp()*F.softplus(z.to(dtype)+self.offset.to(dtype))
-        return (-rate).exp().mT
+        dtype = torch.promote_types(x.dtype, torch.float32)
+        z = self.to_decay(x).to(dtype)+self.offset.to(dtype)
+        # in the order of the result: a compiled gradient of softplus goes by that of its input
+        step = F.softplus(z.mT.contiguous())
+        return (-self.A_log.to(dtype).exp().unsqueeze(-1)*step).exp()
 
     def project(self, x):
         "Queries, keys and values side by side, step sizes (b, h, n*s), decays and gates"

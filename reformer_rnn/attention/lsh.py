@@ -394,8 +394,7 @@ def extend_lsh(state, new):
 
 def check_held(state, k):
     "Refuse keys whose batch, heads or width differ from those of the state"
-    held = tuple(state.k.shape)
-    given = tuple(k.shape)
+    held,given = tuple(state.k.shape),tuple(k.shape)
     if held[:2]+held[3:]!=given[:2]+given[3:]:
         raise ValueError(f'the state holds keys of shape {held}, the new ones have {given}: batch, '
                          'heads and width must agree')
@@ -405,10 +404,9 @@ def follow_lsh(state, new, rotations, factors):
     check_held(state, new.k)
     state = cast_state(state, new.k.dtype)
     if state.buckets is None: state = hash_again(state, rotations, factors)
-    before = state.buckets.shape[2]
-    rounds = new.buckets.shape[2]
-    if before!=rounds:
-        raise ValueError(f'the state was hashed in {before} rounds, the rotations have {rounds}')
+    held,given = (o.buckets.shape[2] for o in (state,new))
+    if held!=given:
+        raise ValueError(f'the state was hashed in {held} rounds, the rotations have {given}')
     return state
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #5f13c31c
