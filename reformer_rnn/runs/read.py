@@ -73,7 +73,7 @@ def full_name(
     names, # All names
 )->str:
     "Find the name that is meant, or raise `ValueError`"
-    if name=='model': name = 'attention' # what records call it
+    if name=='model' and name not in names: name = 'attention' # what records call it
     if name in names: return name
     ends = [key for key in names if key.endswith('.'+name)]
     for room in ('config.','epochs.',''):

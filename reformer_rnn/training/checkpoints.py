@@ -323,7 +323,7 @@ def _rewind(ckpt):
     with _forged(ckpt.newest):
         restore_random_states(ckpt.learn.model, start['random'])
         set_loader_states(ckpt.learn.dls.loaders, start['loaders'])
-        ckpt.memory.put_back(start.get('remembered', {})) # which older ones lack
+        ckpt.remembers.put_back(start.get('remembered', {})) # which older ones lack
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #2f48254f
 def _switches(learn):
@@ -344,7 +344,7 @@ def _gather(ckpt, epoch, iteration):
     rec = learn.recorder
     metrics = [_values(metric) for metric in learn.metrics] if rec.train_metrics else []
     own = dict(start=ckpt.start, random=random_states(learn.model),
-               gradients=_gradients(learn.model), remembered=ckpt.memory.save(),
+               gradients=_gradients(learn.model), remembered=ckpt.remembers.save(),
                metrics=metrics, logs=_logs(learn), scaler=_scaler_state(learn))
     common = dict(facts=ckpt.facts, epoch=epoch, iteration=iteration, train_iter=learn.train_iter,
                   pct_train=learn.pct_train, position=loader_states([learn.dls.train]),
@@ -372,7 +372,7 @@ def _put_back(ckpt, saved):
     learn.pct_train = saved['pct_train']
     vars(rec.smooth_loss).update({k: saved['smooth_loss'][k] for k in ('count','val')})
     for metric,values in zip(learn.metrics, saved['metrics']): vars(metric).update(values)
-    if 'remembered' in saved: _name_lost(ckpt.memory.put_back(saved['remembered']), ckpt.newest)
+    if 'remembered' in saved: _name_lost(ckpt.remembers.put_back(saved['remembered']), ckpt.newest)
     else: _put_back_older(ckpt, saved)
     _set_logs(learn, saved.get('logs', {}))
     if saved.get('scaler'): learn.scaler.load_state_dict(saved['scaler'])
@@ -396,7 +396,7 @@ def _put_back_older(ckpt, saved):
     if hasattr(model, 'state'):
         model.state = state_to(saved['state'], next(model.parameters()).device)
     held = {f'callback {name}' for name,values in saved['callbacks'].items() if values}
-    lost = [name for name,nodes in ckpt.memory.save(first=True).items()
+    lost = [name for name,nodes in ckpt.remembers.save(first=True).items()
             if name not in held and nodes.keys()-{'state'}]
     if lost:
         warnings.warn(f'{ckpt.newest} was written by an older version, whose checkpoints do not '
@@ -417,7 +417,7 @@ def _begin_bar(learn):
 def _name_unseen(ckpt):
     "Warn, once, of what cannot be saved"
     known = ckpt.named or {}
-    unseen = {k: v for k,v in ckpt.memory.unseen.items() if k not in known}
+    unseen = {k: v for k,v in ckpt.remembers.unseen.items() if k not in known}
     ckpt.named = known | unseen
     if not unseen: return
     warnings.warn('the checkpoints do not hold what these remember: '
@@ -480,7 +480,7 @@ def _batches(ckpt):
     if ckpt.found: _rewind(ckpt)
     dl = learn.dl
     learn.n_iter = len(dl) # how many there are may depend on the epoch
-    ckpt.start = _beginning(learn, ckpt.memory)
+    ckpt.start = _beginning(learn, ckpt.remembers)
     if ckpt.named is None: _rehearse(ckpt)
     if ckpt.found and not first: _restore(ckpt)
     elif not first: _after_step(ckpt, 0)
@@ -496,10 +496,10 @@ def _begin(ckpt):
     _check_fit(ckpt)
     ckpt.cost = 0.
     ckpt.named = None # of what it was warned; None before the first step
-    ckpt.memory = Remembered(learn)
-    untouched = ckpt.memory.save('loader')
+    ckpt.remembers = Remembered(learn)
+    untouched = ckpt.remembers.save('loader')
     ckpt.facts = run_facts(learn, ckpt.config) # which reads some items
-    ckpt.memory.put_back(untouched)
+    ckpt.remembers.put_back(untouched)
     _check_processes(ckpt.facts)
     check_writable(ckpt.folder)
     if not process_rank(): remove_left_over(ckpt.folder)
