@@ -237,7 +237,6 @@ def decay_chunks(
     return A @ V + (Q*before) @ states[:,:-1], states[:,-1]
 
 # %% ../../nbs/10_attention/06_decay.ipynb #afb003e4
-#| code-fold: true
 @register_kernel('decay', 'plain')
 def chunked_decay_attention(
     q:Tensor, # Queries, (b, h, n, d)

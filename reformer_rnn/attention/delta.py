@@ -124,7 +124,6 @@ def run_delta(backend, Q, K, V, beta, a, S, chunk_size, s=1):
     return run_kernel('delta', backend, Q, K, V, beta, a, S, chunk_size)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #d942a66f
-#| code-fold: false
 def delta_chunks(
     Q:Tensor, # Queries in chunks, (b*h, chunks, C, d)
     K:Tensor, # Keys in chunks
@@ -151,7 +150,6 @@ def delta_chunks(
     return out + A @ (TV - W @ start), states[:,-1]
 
 # %% ../../nbs/10_attention/15_delta.ipynb #b991f5b4
-#| code-fold: true
 @register_kernel('delta', 'plain')
 def chunked_delta_attention(
     q:Tensor, # Queries, (b, h, n, d)

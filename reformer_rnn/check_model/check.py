@@ -437,7 +437,8 @@ class ModelReport(LayerReport):
     ):
         super().__init__(model, 0, entries, versions)
 
-    def verdict(self):
+    def verdict(self)->str:
+        "How many promises were kept, broken and left out"
         counts = ', '.join(f'{len(self.having(o))} {o}' for o in ('passed','failed','skipped'))
         return f'{self.layer}: {counts}'
 

@@ -106,9 +106,12 @@ class Reader(_PlainScript):
 class StepReader(Reader):
     "Reads with a language model of this library"
     @property
-    def abilities(self): return super().abilities|{'padded generate'}
+    def abilities(self)->set:
+        "What the model can be asked to do"
+        return super().abilities|{'padded generate'}
 
     def generate(self, ids, n, mask=None):
+        "Append `n` tokens, each the most probable one"
         return self.model.generate(ids, n, temperature=0, mask=mask)
 
     tools = Reader.tools | dict(generate='generate = lambda ids, n, mask=None: '
@@ -241,6 +244,7 @@ class TransformersReader(_TransformersCache, Reader):
         return type(self)(self.model, positions=False).read(ids, state)
 
     def generate(self, ids, n, mask=None):
+        "Append `n` tokens, each the most probable one"
         self.model.generation_config.eos_token_id = None # no end before `n`
         mask = torch.ones_like(ids) if mask is None else mask.long()
         return self.model.generate(ids, attention_mask=mask, max_new_tokens=n, do_sample=False,
