@@ -148,7 +148,7 @@ def states(rng, folder):
     n = rng.choice((1, 3, 4))
     layer = make_layer(name)
     state = layer(torch.randn(2, 8, 16))[1]
-    return lambda: layer(torch.randn(n, 8, 16), state=state), 'memory' if 'relative' in name else 'the state'
+    return lambda: layer(torch.randn(n, 8, 16), state=state), 'the state'
 
 def make_layer(name):
     "A small causal layer."

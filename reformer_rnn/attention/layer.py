@@ -10,6 +10,7 @@ __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'gated_mean', 'regi
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import math
+from contextlib import suppress
 
 import torch
 import torch.nn.functional as F
@@ -128,7 +129,8 @@ def check_state_type(
 def rows_of(state)->int: # None if it has no tensors
     "Number of rows of the batch that a state belongs to"
     found = []
-    map_state(lambda t: found.append(t.shape[0]), state)
+    # a layer of others may count in a state as well, which tells nothing of rows
+    with suppress(TypeError): map_state(lambda t: found.append(t.shape[0]), state)
     return found[0] if found else None
 
 def check_batch(name, state, n):

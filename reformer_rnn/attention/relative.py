@@ -144,10 +144,6 @@ def _extend_memory(
     mask:Tensor=None, # Key mask of the new inputs, (b, n)
 )->RelativeState: # The old inputs followed by the new ones
     "Append inputs and their mask to a memory"
-    expected = x.shape[:2]
-    if mask is not None and (mask.dtype!=torch.bool or mask.shape!=expected):
-        raise ValueError(f'mask has shape {tuple(mask.shape)} and dtype {mask.dtype}: expected a '
-                         f'key mask of the new positions, torch.bool of shape {tuple(expected)}')
     # callers may change both
     if state is None: return map_state(torch.clone, RelativeState(x, mask))
     state = cast_state(state, x.dtype)

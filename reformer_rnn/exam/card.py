@@ -29,6 +29,9 @@ class CheckConfig(Settings):
         self.check()
         if not self.layer:
             raise ValueError('no layer is named: write softmax, say, or package.module:Name')
+        kind,sign,_ = self.layer.partition(':')
+        if sign and kind in ('hf','fla','own'):
+            raise ValueError(f'{self.layer} is a model: reformer_rnn check_model {self.layer}')
         read_arguments(self.options)
 
 # %% ../../nbs/80_exam/20_card.ipynb #ef8c357a

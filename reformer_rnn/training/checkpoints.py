@@ -576,7 +576,7 @@ class Checkpoint(TemporaryChange):
     def end(self, due):
         "Save what was trained, if it is time to, and leave if that was asked for"
         if self.signals.agree(due):
-            self.start = _beginning(self.learn, self.memory)
+            self.start = _beginning(self.learn, self.remembers)
             _save(self, self.learn.n_epoch, 0)
         if self.signals.agreed: _leave(self)
         self.over = True

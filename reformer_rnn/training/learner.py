@@ -49,10 +49,13 @@ class SequenceLearner(Learner):
     )->tuple: # Probabilities (rows, n, vocab_sz) and targets (rows, n), ...
         "Predictions of all batches and their targets"
         rows = self.dls[ds_idx] if dl is None else dl
-        if getattr(rows, 'contiguous', type(rows) is LMDataLoader):
-            if kwargs.get('with_input') and rows.n_inp>1:
-                raise ValueError('with_input=True: the batches hold flags beside the tokens, which '
-                                 'cannot be put side by side; read the inputs from the loader')
+        joined = getattr(rows, 'contiguous', type(rows) is LMDataLoader)
+        packed = getattr(rows, 'packed', False)
+        if kwargs.get('with_input') and rows.n_inp>1 and (joined or packed):
+            raise ValueError('with_input=True: the batches hold flags beside the tokens, which '
+                             'cannot be put side by side; read the inputs from the loader')
+        if packed: kwargs['reorder'] = False # it counts batches, not rows
+        if joined:
             if kwargs.get('with_loss'):
                 raise ValueError('with_loss=True: there would be a loss for each row of each '
                                  'batch, and the predictions have a row for each row of the '

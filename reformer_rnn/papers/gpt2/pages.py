@@ -29,7 +29,7 @@ from fastcore.basics import chunked
 from ...core import check_choice,check_int,count_parameters,seed_everything,select_state
 from ...files import (
     check_replaceable,check_writable,read_json,read_together,write_json,write_together)
-from ...data.documents import Documents
+from ...data.documents import Document,Documents
 from ...data.loaders import Loaders
 from ...data.reading import documents_dls
 from ...data.text import Split,read_bytes
