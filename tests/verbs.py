@@ -139,7 +139,8 @@ def get_preds(learn, name):
     same(found, torch.cat(targets(dl), int(getattr(dl, 'contiguous', False))))
     assert preds.shape[:2] == found.shape[:2]
     def with_input(): return learn.get_preds(dl=dl, with_input=True)
-    if getattr(dl, 'resets', False) or getattr(dl, 'packed', False): refused(with_input, 'read the inputs from the loader')
+    flags = getattr(dl, 'resets', False) or getattr(dl, 'packed', False)
+    if flags: refused(with_input, 'read the inputs from the loader')
     else: same(with_input()[1], preds)
 
 def predict(learn, name):
