@@ -11,7 +11,7 @@ from transformers import (
     PreTrainedModel)
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
-from .core import map_state
+from .core import select_state
 from .pretrained import MODEL_TYPE,Pretrained,load_pretrained
 
 # %% ../nbs/07_hugging_face.ipynb #13fc1a0f
@@ -33,7 +33,7 @@ class StateCache:
         rows, # Numbers of the rows to keep, (b,)
     ):
         "Select and repeat rows, as a search with beams does"
-        self.state = map_state(lambda o: o.index_select(0, rows), self.state)
+        self.state = select_state(self.state, rows)
 
 # %% ../nbs/07_hugging_face.ipynb #2207b118
 class ReformerRNNConfig(PretrainedConfig):
@@ -60,13 +60,13 @@ def check_ignored(
 ):
     "Refuse arguments that would be ignored, and would have changed the result"
     # positions follow from the mask; `Trainer` tells the loss how many targets a step has
-    harmless = 'position_ids','cache_position','num_items_in_batch','output_attentions'
-    wrong = [k for k,o in given.items() if k not in harmless and o not in (None,False)]
-    if wrong or given.get('output_attentions'):
-        names = ', '.join(wrong or ['output_attentions'])
-        raise ValueError(f'{names}: expected input_ids, attention_mask, past_key_values, labels, '
-                         'use_cache, return_dict and logits_to_keep; a model of reformer_rnn has '
-                         'no other inputs and outputs')
+    harmless = 'position_ids','cache_position','num_items_in_batch'
+    said = [k for k,o in given.items() if o is not None and o is not False]
+    wrong = [k for k in said if k not in harmless]
+    if wrong:
+        raise ValueError(f'{", ".join(wrong)}: expected input_ids, attention_mask, '
+                         'past_key_values, labels, use_cache, return_dict and logits_to_keep; a '
+                         'model of reformer_rnn has no other inputs and outputs')
 
 # %% ../nbs/07_hugging_face.ipynb #3d708894
 class ReformerRNNForCausalLM(PreTrainedModel, GenerationMixin):
