@@ -1,5 +1,6 @@
 "The ledger is what the stored results say, on disk and on its page."
 import json
+import re
 import shlex
 from functools import cache
 
@@ -8,7 +9,8 @@ from conftest import ROOT
 from reformer_rnn.runs.claim import Results
 from reformer_rnn.ledger.command import experiment_parser
 from reformer_rnn.ledger.ledger import (
-    STORED,UPDATE,claims,commands_fold,counts_markdown,ledger,ledger_changes,source_markdown)
+    STORED,UPDATE,claims,commands_fold,counts_markdown,ledger,ledger_changes,printed_numbers,
+    source_markdown)
 
 RESULTS = Results(ROOT/'nbs')
 
@@ -47,6 +49,33 @@ def test_page():
         check('claims.ipynb', source_markdown(source, rows(), RESULTS))
         check('claims.ipynb', commands_fold(source, RESULTS))
     for name in ('claims.ipynb', 'index.ipynb'): check(name, counts_markdown(rows()))
+
+def documents():
+    "Source -> text of the five documents, where they are at hand."
+    begins = {'000': 'RSA reproduction', '001': 'GPT-2 thesis', '002': 'linear replication',
+              '003': 'Block-Recurrent paper', '004': 'Reformer report'}
+    files = sorted((ROOT.parent/'shared'/'seeds').glob('*.txt'))
+    return {begins[path.name[:3]]: path.read_text() for path in files}
+
+def test_every_printed_number_has_a_row_or_a_reason():
+    "The list of printed numbers names rows that exist, and holds every cell of the documents' tables."
+    numbers = printed_numbers(ROOT/'nbs')['number']
+    known = {(o.source, o.name) for o in claims}
+    for o in numbers: assert 'because' in o or (o['source'], o['row']) in known, o
+    for source, text in documents().items():
+        listed = {x for o in numbers if o['source'] == source for x in o['printed']}
+        for x in listed: assert x in text, f'{source} does not print {x}'
+        if source == 'GPT-2 thesis': continue # its only table is that of contents
+        cells = re.findall(r'(?<=\t)[\d,.]*\d(?=[\t\n])', text)
+        settings = {'8', '16', '32', '64', '24', '48', '96', '168', '288', '336', '512', '1024', '2048', '4096', '256'}
+        missing = {*cells} - listed - settings
+        assert not missing, f'{source}: {sorted(missing)} have neither row nor reason'
+
+def test_comparisons_have_controls():
+    "Forecasts, texts and memories are compared only where something can be gained."
+    for claim in claims:
+        if claim.family in ('squared errors of table 1', 'absolute errors of table 1') and claim.results:
+            assert claim.control or claim.hours, claim.name
 
 def test_commands():
     "A claim that was not run names a command that exists, with its options."

@@ -7,17 +7,20 @@ __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'R
            'UNDECIDED', 'NO_HEADROOM', 'NOT_RUN', 'UNTESTED', 'VERDICTS', 'DECIDED', 'OWN', 'MOST_RUNS', 'Results',
            'mean_of', 'difference', 'bits_in_training', 'minus', 'pooled', 'run_name', 'check_definition',
            'check_settings', 'check_alike', 'check_pairs', 'same_fact', 'check_data', 'number_text', 'at_least',
-           'at_most', 'between', 'near', 'verdict', 'borders', 'nearest_border', 'effect_to_show', 'chance_of', 'holm',
-           'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measure_claim', 'finite', 'as_judged', 'ours_text',
-           'excludes_theirs', 'effect_text', 'count_verdicts', 'standing', 'number_of']
+           'at_most', 'between', 'near', 'within', 'verdict', 'borders', 'nearest_border', 'effect_to_show',
+           'chance_of', 'holm', 'false_discovery', 'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measure_claim',
+           'finite', 'as_judged', 'ours_text', 'excludes_theirs', 'sign_only', 'shown_text', 'effect_text',
+           'count_verdicts', 'standing', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 from collections import Counter,namedtuple
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf,isclose,isfinite,log
+from math import inf,isclose,isfinite,isnan,log
 from pathlib import Path
 from statistics import fmean
+
+from scipy.stats import false_discovery_control
 
 from ..files import REPOSITORY
 from .experiment import same_settings
@@ -241,8 +244,16 @@ def near(
     factor:float=2., # Factor by which our number may differ
     form:str='{:.3g}', # How the ends are written
 )->Region:
-    "The region within a factor of a number"
+    "The region within a factor of a number, for numbers that depend on the machine"
     return between(*sorted((x/factor, x*factor)), form)
+
+def within(
+    x:float, # The claimed number, a ratio of two alike models on one machine
+    share:float=.1, # Share of it by which our number may differ
+    form:str='{:.2f}', # How the ends are written
+)->Region:
+    "The region within a tenth of a number, for ratios that hardly depend on the machine"
+    return between((1-share)*x, (1+share)*x, form)
 
 above_zero = Region(0, inf, 'above 0')
 below_zero = Region(-inf, 0, 'below 0')
@@ -288,9 +299,13 @@ def nearest_border(found, region)->float:
 def effect_to_show(
     found:Measured, # Our number
     region:Region, # Region of the claim
-)->float: # Infinite if none could be shown
+    ends:tuple=(-inf,inf), # What is possible: 0 and 1 for a share
+)->float: # Infinite if none could be shown, or none that is possible
     "The smallest distance from a region's border that this many runs would show in 80 of 100 cases"
-    return detectable(found, nearest_border(found, region))
+    border = nearest_border(found, region)
+    effect = detectable(found, border)
+    farthest = max(border-ends[0], ends[1]-border)
+    return effect if effect<=farthest else inf
 
 def chance_of(
     found:Measured, # Our number
@@ -312,6 +327,16 @@ def holm(
         if not ps[name]<=level/(len(ps)-i): break
         kept.append(name)
     return kept
+
+def false_discovery(
+    ps:dict, # Name -> probability; nan is never significant
+    level:float=.05, # Share of errors that is allowed among the results that remain
+)->list: # Names
+    "Name the results that remain at a false discovery rate, by Benjamini and Hochberg (1995)"
+    known = {name: p for name,p in ps.items() if not isnan(p)}
+    if not known: return []
+    adjusted = false_discovery_control(list(known.values()))
+    return [name for name,p in zip(known, adjusted) if p<=level]
 
 # %% ../../nbs/60_runs/07_claim.ipynb #6820fd22
 @dataclass(frozen=True)
@@ -343,6 +368,12 @@ class Claim:
     notebook:str = ''
 
     def __repr__(self): return f'Claim({self.source!r}, {self.name!r})'
+
+    @property
+    def ends(self)->tuple:
+        "What is possible: from 0 to 1 for a share, from -1 to 1 for a difference of shares"
+        if '%' not in self.form: return -inf,inf
+        return (-1.,1.) if '+' in self.form else (0.,1.)
 
     def __post_init__(self):
         if self.results and not self.measure or self.measure and not self.region:
@@ -403,7 +434,8 @@ def as_judged(
                  family=claim.family, control=control, effect=None, p=None, runs=[])
     if found is None: return known
     runs = [float(f'{x:.5g}') for x in found.runs] if len(found.runs)<=MOST_RUNS else []
-    effect,p = effect_to_show(found, claim.region),chance_of(found, claim.region)
+    effect = effect_to_show(found, claim.region, claim.ends)
+    p = chance_of(found, claim.region)
     return known | dict(value=float(found.value), low=finite(found.low), high=finite(found.high),
                         n=found.n, effect=finite(effect), p=finite(p), runs=runs)
 
@@ -424,10 +456,26 @@ def ours_text(
 def excludes_theirs(
     row:dict, # From `ledger_row`
 )->bool:
-    "Does an undecided interval exclude the number that the document prints?"
+    "Does the interval exclude the number that the document prints?"
     ends = row['low'],row['claimed'],row['high']
-    if row['verdict']!=UNDECIDED or None in ends: return False
+    if row['verdict']==NO_HEADROOM or None in ends: return False
+    if row['low']==row['high']: return False # counted: the verdict says it
     return not row['low']<=row['claimed']<=row['high']
+
+def sign_only(
+    row:dict, # From `ledger_row`
+)->bool:
+    "Is a claim true for its sign alone, while the printed number is excluded?"
+    true = row['verdict'] in (REPRODUCED,SMALLER)
+    return true and 0 in row['region'] and excludes_theirs(row)
+
+def shown_text(claim, row)->str:
+    "The smallest effect that the runs could have shown, as text"
+    if row['p'] is None: return ''
+    if row['low'] is None: return 'one run shows no effect'
+    if row['effect'] is None: return 'no effect could be shown'
+    if row['effect']==0: return ''
+    return f'could show {number_text(claim.form, row["effect"]).removeprefix("+")}'
 
 def effect_text(
     claim:Claim, # Claim, with the form of the number
@@ -435,13 +483,10 @@ def effect_text(
 )->str: # Empty where no runs decide
     "The smallest effect that the runs could have shown, and whether theirs is excluded, as text"
     if row['verdict']==NO_HEADROOM: return f'“{claim.control.name}” does not hold'
-    if row['value'] is None or row['p'] is None: return ''
-    if row['low'] is None: return 'one run shows no effect'
-    if row['effect'] is None: return 'no effect could be shown'
-    if row['effect']==0: return ''
-    shown = f'could show {number_text(claim.form, row["effect"]).removeprefix("+")}'
-    if not excludes_theirs(row): return shown
-    return f'{shown}, and excludes {number_text(claim.form, row["claimed"])}'
+    if row['value'] is None: return ''
+    theirs = f'excludes {number_text(claim.form, row["claimed"])}' if excludes_theirs(row) else ''
+    said = [shown_text(claim, row),theirs]
+    return ', and '.join(filter(None, said))
 
 # %% ../../nbs/60_runs/07_claim.ipynb #dfc7cd30
 def count_verdicts(
