@@ -16,6 +16,9 @@ from nbdev.process import extract_directives
 
 from sitebuild.figures import lighten
 
+TOLD = '70_papers', '80_exam'  # Rooms whose experiments and claims ...
+OVERVIEWS = '01_reading.ipynb', 'claims.ipynb', 'index.ipynb'  # ... these pages list
+
 FORMATS = ['svg', 'retina']  # Each figure is drawn in both, and the lighter way is kept
 
 class Runner(NotebookClient):
@@ -40,13 +43,15 @@ def run(path, skip):
     nbdev_clean(str(path))
 
 def changed(folder):
-    "The notebooks under `folder` that differ from the last commit."
+    "The notebooks under `folder` that differ from the last commit, and the pages that list what they hold."
     listed = subprocess.run(['git', 'status', '--porcelain', '-z', '-uall', '--no-renames', '--', '.'],
                             cwd=folder, capture_output=True, text=True, check=True).stdout.split('\0')
     top = subprocess.run(['git', 'rev-parse', '--show-toplevel'], cwd=folder, capture_output=True, text=True,
                          check=True)
     files = {Path(top.stdout.strip())/line[3:] for line in listed if line}
-    return [p for p in nbglob(as_path=True) if p.resolve() in files]
+    found = [p for p in nbglob(as_path=True) if p.resolve() in files]
+    tells = any(p.resolve().relative_to(folder.resolve()).parts[0] in TOLD for p in found)
+    return [*found, *[folder/name for name in OVERVIEWS if tells and (folder/name).resolve() not in files]]
 
 if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
