@@ -17,7 +17,7 @@ readers = 'interval','record','read','measure'
 
 def public_names()->dict: # Name -> object
     "Everything that the modules of these rooms export"
-    modules = [sys.modules[f'reformer_rnn.{name}'] for name in ('core','files')]
+    modules = [sys.modules[f'reformer_rnn.{name}'] for name in ('core','modes','files')]
     for room in parts: modules += import_modules(f'reformer_rnn.{room}').values()
     runs = import_modules('reformer_rnn.runs')
     modules += [runs[f'reformer_rnn.runs.{name}'] for name in readers]

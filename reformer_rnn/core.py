@@ -4,16 +4,13 @@
 
 # %% auto #0
 __all__ = ['state_types', 'check_int', 'check_tensor', 'check_choice', 'own_words', 'first_line', 'check_qkv', 'check_mask_type',
-           'check_mask', 'check_bias', 'hide_padding', 'trusting', 'trusted', 'validating', 'using_up', 'used_up',
-           'has_values', 'values_known', 'in_transform', 'open_size', 'count_pieces', 'ordinary_only', 'knows_autocast',
-           'without_autocast', 'autocast_dtype', 'seed_everything', 'discrete_choice', 'record_choices',
-           'repeat_choices', 'map_state', 'detach_state', 'select_state', 'state_to', 'own_state', 'cast_state',
-           'state_nbytes', 'state_type', 'Movable', 'count_parameters', 'held_in_evaluation', 'evaluating',
-           'parts_with', 'import_modules', 'saved_nbytes', 'memory_mark']
+           'check_mask', 'check_bias', 'hide_padding', 'seed_everything', 'map_state', 'detach_state', 'select_state',
+           'state_to', 'own_state', 'cast_state', 'state_nbytes', 'state_type', 'Movable', 'count_parameters',
+           'held_in_evaluation', 'evaluating', 'parts_with', 'import_modules', 'saved_nbytes', 'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import random,re,threading
-from contextlib import contextmanager,nullcontext
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from numbers import Integral
@@ -23,9 +20,11 @@ from pkgutil import walk_packages
 import numpy as np
 import torch
 from torch import Tensor,nn
-from torch._C._functorch import TransformType,get_interpreter_stack
-from torch._subclasses import FakeTensor
-from torch.autograd import forward_ad
+
+from .modes import (
+    autocast_dtype,count_pieces,discrete_choice,has_values,in_transform,knows_autocast,open_size,
+    ordinary_only,record_choices,repeat_choices,trusted,trusting,used_up,using_up,validating,
+    values_known,without_autocast) # which are found here, too
 
 # %% ../nbs/00_core.ipynb #a5f34c0f
 def check_int(
@@ -158,104 +157,6 @@ def hide_padding(
     if mask is None or mask.dtype!=torch.bool or mask.shape!=(x.shape[0],x.shape[-2]): return x
     return x.masked_fill(~(mask[:,:,None] if x.ndim==3 else mask[:,None,:,None]), 0.)
 
-# %% ../nbs/00_core.ipynb #31aedb82
-_trust = threading.local()
-
-@contextmanager
-def _said(name):
-    "Set a flag of this thread inside a `with` block"
-    before = getattr(_trust, name, False)
-    setattr(_trust, name, True)
-    try: yield
-    finally: setattr(_trust, name, before)
-
-def trusting():
-    """Skip checks of numbers inside a `with` block: the caller vouches that they are valid, and
-    that weights do not change"""
-    return _said('numbers')
-
-def trusted()->bool:
-    "Is this call inside a `trusting` block?"
-    return getattr(_trust, 'numbers', False)
-
-def validating():
-    "Check numbers inside a `with` block on every device, although a GPU must be waited for"
-    return _said('everywhere')
-
-def using_up():
-    "Let layers overwrite the states that they are given inside a `with` block"
-    return _said('states')
-
-def used_up()->bool:
-    "May a layer overwrite the state that it was given? Never while gradients are recorded"
-    return getattr(_trust, 'states', False) and not torch.is_grad_enabled()
-
-# %% ../nbs/00_core.ipynb #7a4f9255
-def has_values(
-    x:Tensor, # Any tensor
-)->bool:
-    "Does a tensor hold numbers? Neither one on the meta device nor a fake one does"
-    return not (x.is_meta or isinstance(x, FakeTensor))
-
-def values_known(
-    *tensors, # Tensors whose values are to be checked
-)->bool:
-    """Can the numbers be checked? Not while compiling or exporting, in `vmap`, on the meta device,
-    of fake tensors, or in a `trusting` block; on a GPU only in a `validating` block"""
-    if torch.compiler.is_compiling() or trusted(): return False
-    transforms = get_interpreter_stack()
-    if transforms and any(o.key()==TransformType.Vmap for o in transforms): return False
-    everywhere = getattr(_trust, 'everywhere', False)
-    return all(has_values(o) and (o.is_cpu or everywhere) for o in tensors)
-
-# %% ../nbs/00_core.ipynb #2f3fdd78
-# new in PyTorch 2.7
-_is_exporting = getattr(torch.compiler, 'is_exporting', torch.compiler.is_compiling)
-
-def in_transform()->bool:
-    "Is this call inside `torch.func`, or differentiated in forward mode?"
-    if torch.compiler.is_compiling(): return False
-    return bool(get_interpreter_stack()) or forward_ad._current_level>=0
-
-def open_size(
-    n, # Batch, length or number of something
-)->bool:
-    "Is a size left open (dynamic) in a graph that is being exported?"
-    return _is_exporting() and isinstance(n, torch.SymInt)
-
-def count_pieces(
-    n:int, # Positions
-    size:int, # Positions in a piece
-)->int:
-    "Number of pieces that hold `n` positions"
-    # two more if the number is open: an exporter would specialise the graph for one piece
-    return n//size+2 if open_size(n) else -(-n//size)
-
-def ordinary_only()->bool:
-    "Must a call use ordinary operations only? Yes while exporting, and inside a transform"
-    return _is_exporting() or in_transform()
-
-# %% ../nbs/00_core.ipynb #ce2a85f6
-def knows_autocast(
-    device_type:str, # Such as 'cuda'
-)->bool:
-    "Can `torch.autocast` be asked about a kind of device? Not about the meta device"
-    return device_type!='meta'
-
-def without_autocast(
-    x:Tensor, # Any tensor on the device
-):
-    "A context manager that turns autocast off for the device of `x`, whichever it is"
-    if not knows_autocast(x.device.type): return nullcontext()
-    return torch.autocast(x.device.type, enabled=False)
-
-def autocast_dtype(
-    device:torch.device, # Device of the computation
-)->torch.dtype: # None where `torch.autocast` is off
-    "The type in which `torch.autocast` computes"
-    if not knows_autocast(device.type) or not torch.is_autocast_enabled(device.type): return None
-    return torch.get_autocast_dtype(device.type)
-
 # %% ../nbs/00_core.ipynb #23332de7
 def seed_everything(
     seed:int, # Any integer of at least 0
@@ -272,41 +173,6 @@ def seed_everything(
     for i,dl in enumerate(dls or ()):
         dl.rng = random.Random(seed+i)
         if hasattr(type(dl), 'rewind'): dl.rewind() # its own, not that of a loader inside
-
-# %% ../nbs/00_core.ipynb #e24f9212
-_choices = threading.local()
-
-def discrete_choice(
-    choose, # `() -> tensor of integers or booleans`
-)->Tensor: # Result of `choose`, or the recorded one
-    """Make a choice that has no gradient, or repeat the one that was recorded;
-    `ValueError` if there is none left"""
-    repeat,record = (getattr(_choices, o, None) for o in ('repeat','record'))
-    made = choose() if repeat is None else next(repeat, None)
-    if made is None:
-        raise ValueError('more choices are made than were recorded: repeat the computation that '
-                         'they come from')
-    if record is not None: record.append(made)
-    return made
-
-@contextmanager
-def record_choices():
-    "Collect all discrete choices made inside a `with` block, in a list"
-    before = getattr(_choices, 'record', None)
-    _choices.record = []
-    try: yield _choices.record
-    finally: _choices.record = before
-
-# %% ../nbs/00_core.ipynb #2748a156
-@contextmanager
-def repeat_choices(
-    choices:list, # From `record_choices`
-):
-    "Repeat recorded choices inside a `with` block, in the order in which they were made"
-    before = getattr(_choices, 'repeat', None)
-    _choices.repeat = iter(choices)
-    try: yield
-    finally: _choices.repeat = before
 
 # %% ../nbs/00_core.ipynb #32bb8602
 def map_state(
