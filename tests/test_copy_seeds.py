@@ -2,7 +2,8 @@
 import pytest
 from reformer_rnn.papers.reformer.copy import CopyConfig, train_copy
 
-@pytest.mark.parametrize('attention, form', [('shared_qk', 'full'), ('lsh-2', 'LSH-2')])
+@pytest.mark.parametrize('attention, form', [
+    pytest.param('shared_qk', 'full', marks=pytest.mark.slow), ('lsh-2', 'LSH-2')])
 def test_two_of_three_seeds(attention, form, tmp_path):
     cfg = CopyConfig(length=16, vocab_sz=16, d_model=64, d_ff=128, bucket_size=8, epochs=8, epoch_steps=40,
                      n_valid=128, lr=1e-2, results=str(tmp_path))

@@ -109,9 +109,10 @@ def main(kind, n_kills, seed):
     assert in_writing
 
 @pytest.mark.parametrize('kind', ['copy', 'text'])
-def test_six_kills(kind):
-    from conftest import run
-    print(run(sys.executable, __file__, kind, 6, 0))
+def test_six_kills(kind, tmp_path):
+    from conftest import forked_script
+    done = forked_script(Path(__file__), tmp_path, kind, 6, 0)
+    assert done.returncode == 0 and '6 kills' in done.stdout, done.stderr
 
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', ['copy', 'text'])

@@ -93,6 +93,7 @@ def test_the_other_ends(tmp_path):
     said = (tmp_path/'said'/'err0').read_text().splitlines()
     assert len(said) == 1 and 'process 1 has died, or was killed' in said[0], said
 
+@pytest.mark.slow  # two programs that import everything
 @pytest.mark.skipif(not find_spec('accelerate'), reason='accelerate is not installed')
 def test_accelerate_launch(tmp_path):
     """`accelerate launch` sets the same variables as torchrun; for several processes on a CPU it wants mpirun, so here

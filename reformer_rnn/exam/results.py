@@ -4,12 +4,11 @@
 
 # %% auto #0
 __all__ = ['PASS', 'GRADES', 'recall_predictions', 'tracking_predictions', 'predictions', 'HEAT_MAP', 'ExamCell', 'exam_cells',
-           'named', 'first_of', 'Prediction', 'said', 'is_control', 'verdict_text', 'planned_text', 'in_all_tasks',
-           'asked_tasks', 'weight', 'weighed_cells', 'state_sizes', 'decoding_times', 'exam_numbers', 'rounded',
-           'separate', 'cell_text', 'plot_recall']
+           'Prediction', 'said', 'is_control', 'tasks_table', 'sat_table', 'asked_tasks', 'smallest_states', 'weight',
+           'weighed_cells', 'state_sizes', 'decoding_times', 'exam_numbers', 'rounded', 'separate', 'cell_text',
+           'plot_recall']
 
 # %% ../../nbs/80_exam/03_results.ipynb #c338aa7b
-from collections import Counter
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -90,22 +89,6 @@ def exam_cells(
         check_alike(chosen)
         found[task,name] = ExamCell(exam_tasks[task], name, Runs(chosen), len(first))
     return found
-
-# %% ../../nbs/80_exam/03_results.ipynb #bdc6cc4d
-def named(
-    cells, # Some cells
-    most:int=8, # Name at most this many
-)->str:
-    "Name cells in a sentence"
-    return first_of([f'`{cell.name}` on {cell.task.name}' for cell in cells], most)
-
-def first_of(
-    names:list, # Names to list
-    most:int=8, # Write at most this many
-)->str:
-    "Names separated by commas, and how many more there are"
-    more = [f'{len(names)-most} more']*(len(names)>most)
-    return ', '.join([*names[:most],*more]) or 'none'
 
 # %% ../../nbs/80_exam/03_results.ipynb #53e0cf4a
 @dataclass(frozen=True)
@@ -208,127 +191,53 @@ def is_control(name)->bool:
     found = all_candidates().get(name)
     return found is not None and found.control
 
-def verdict_text(
+def tasks_table(
     cells:dict, # From `exam_cells`
-)->str: # Markdown
-    "Say which cells have been sat, and what they show"
-    asked = [cell for cell in cells.values() if not is_control(cell.name)]
-    lines = [*most_text(asked),*outcomes_text(cells)]
-    edge = [cell for cell in asked if cell.grade!='solved' and cell.at_edge]
-    if edge:
-        lines.append(f'Of the cells that are not solved, {len(edge)} have their best learning rate '
-                     'at the edge of those that were tried, so that another one may do better.')
-    listed = '\n'.join(f'- {line}' for line in lines)
-    return '\n\n'.join([planned_text(cells),tasks_text(asked),listed])
+)->pd.DataFrame: # One row per task that more than controls have sat
+    "Tabulate who solves a task, who learns it, and where another learning rate may do better"
+    rows = []
+    for name,task in exam_tasks.items():
+        own = [cell for (o,who),cell in cells.items() if o==name and not is_control(who)]
+        if not own or task.held_out: continue
+        who = {grade: [cell.name for cell in own if cell.grade==grade] for grade in GRADES}
+        edge = sum(cell.grade!='solved' and cell.at_edge for cell in own)
+        rows.append({'task': name, 'asks to': task.asks,
+                     'solved at all sizes': ', '.join(who['solved']),
+                     'learned at the sizes of training only': ', '.join(who['learned']),
+                     'not learned': f'{len(who["not"])} of {len(own)}', 'rate at the edge': edge})
+    return pd.DataFrame(rows)
 
 # %% ../../nbs/80_exam/03_results.ipynb #95e03f3c
-def tasks_text(
-    cells:list, # Cells of candidates that are not controls
-)->str: # Markdown
-    "Tabulate by task who solves it, and who learns it"
-    rows = ['| task | asks to | solved at all sizes | learned at the sizes of training only '
-            '| not learned |','|---|---|---|---|---|']
-    for name,task in exam_tasks.items():
-        own = [cell for cell in cells if cell.task.name==name and not task.held_out]
-        if not own: continue
-        who = {grade: [f'`{o.name}`' for o in own if o.grade==grade] for grade in GRADES}
-        rows.append(f'| {name} | {task.asks} | {first_of(who["solved"])} '
-                    f'| {first_of(who["learned"])} | {len(who["not"])} of {len(own)} |')
-    return '\n'.join(rows)
-
-def most_text(
-    cells:list, # Cells of candidates that are not controls
-)->list: # One sentence or none
-    "Say who solves most tasks"
-    solved = Counter(cell.name for cell in cells if cell.grade=='solved')
-    if not solved: return []
-    most = max(solved.values())
-    best = [f'`{name}`' for name,n in solved.items() if n==most]
-    sat = {cell.task.name for cell in cells if not cell.task.held_out}
-    return [f'The most that a candidate solves is {most} of {len(sat)} tasks: {first_of(best)}.']
-
-# %% ../../nbs/80_exam/03_results.ipynb #7b2ade78
-def planned_text(cells)->str:
-    "Say how much of the table there is, and how to continue it"
-    planned = len(all_candidates())*len(exam_tasks)
+def sat_table(
+    cells:dict, # From `exam_cells`
+)->pd.Series:
+    "Count the cells that are planned, and those that have been sat"
     seeds = len(ExamConfig.seeds)
-    full = sum(len(cell.runs)>=seeds for cell in cells.values())
-    left = sum(not cell.settled for cell in cells.values())
-    text = (f'**The table is {"partial" if full<planned else "complete"}: {len(cells)} of '
-            f'{planned} cells have been sat, {full} of them with {seeds} seeds or more.**')
-    if left: text += f' In {left} of them, not all learning rates have been tried yet.'
-    if full==planned: return text
-    everywhere = in_all_tasks(cells, seeds)
-    if everywhere: text += (f' {len(everywhere)} candidates and the controls have {seeds} seeds '
-                            'in every task that at least one layer has sat.')
-    return f'{text} `reformer_rnn exam --resume`, started in the folder of this page, goes on.'
-
-def in_all_tasks(cells, seeds)->list:
-    "Candidates, without controls, with that many seeds in every task that others have sat"
-    tasks = asked_tasks(cells)
-    full = Counter(name for (task,name),cell in cells.items()
-                   if task in tasks and not is_control(name) and len(cell.runs)>=seeds)
-    return [name for name,n in full.items() if n==len(tasks)]
+    return pd.Series({
+        'planned': len(all_candidates())*len(exam_tasks), 'sat': len(cells),
+        f'with {seeds} seeds or more': sum(len(cell.runs)>=seeds for cell in cells.values()),
+        'with learning rates left': sum(not cell.settled for cell in cells.values())}, name='cells')
 
 def asked_tasks(cells)->set:
     "Names of the tasks that more than the controls have sat"
     return {task for task,name in cells if not is_control(name)}
 
-# %% ../../nbs/80_exam/03_results.ipynb #b18c519b
-def outcomes_text(cells)->list:
-    "One sentence on each kind of outcome"
-    found = {outcome: [] for outcome in ('contradicted','not found by training','as predicted')}
-    made = [o for o in predictions if not is_control(o.name)]
-    seen = [o for o in made if (o.task,o.name) in cells]
-    for o in seen:
-        outcome = o.outcome(cells[o.task,o.name])
-        found.setdefault(outcome, []).append(f'`{o.name}` on {o.task} at {o.at}')
-    once = sum(len(cells[o.task,o.name].runs)==1 for o in seen)
-    lines = [f'Theory made {len(made)} predictions about layers, of which {len(seen)} can be '
-             f'looked at, {once} of them with one seed only. {len(found.pop("as predicted"))} came '
-             'out as predicted.']
-    for outcome,own in found.items():
-        if own: lines.append(f'{outcome.capitalize()}: {len(own)}, namely {first_of(own)}.')
-    return lines
-
-# %% ../../nbs/80_exam/03_results.ipynb #01ed9197
-def lengths_lesson(
-    cells:dict, # From `exam_cells`
-)->str: # Markdown
-    "Say whether what was learned holds at sizes that training has not seen"
-    asked = [cell for cell in cells.values() if cell.task.solved_at>cell.task.learned_at
-             and cell.grade in ('solved','learned') and cell.name!='oracle']
-    if not asked:
-        return ('**Lesson.** None yet: '
-                'no cell has been learned whose test is longer than its training.')
-    lost = [cell for cell in asked if cell.grade=='learned']
-    return (f'**Lesson.** Of {len(asked)} cells that pass the largest size of training, in tasks '
-            f'that ask for larger ones, '
-            f'{len(asked)-len(lost)} pass all larger sizes as well. Learned, but lost on the way: '
-            f'{named(lost)}.')
-
 # %% ../../nbs/80_exam/03_results.ipynb #35066611
-def recall_lesson(
+def smallest_states(
     cells:dict, # From `exam_cells`
-)->str: # Markdown
-    "Name the smallest states that are enough, and larger ones that are not"
+)->pd.DataFrame: # One row per number of pairs that is passed with a state
+    "Name the smallest state that is enough, and who keeps more without finding as many pairs"
     weighed = weighed_cells(cells)
-    sizes = []
+    rows = []
     for size in exam_tasks['mqar'].test:
         able = [cell for cell in weighed if cell.passed(size)]
-        if able: sizes.append((size,min(able, key=weight)))
-    if not sizes:
-        return ('**Lesson.** None yet: no candidate with a state passes any number of pairs.')
-    largest = {cell.name: (size,weight(cell)) for size,cell in sizes}
-    enough = '; '.join(f'up to {size} pairs `{name}` with {n:,} bytes'
-                       for name,(size,n) in largest.items())
-    size,least = sizes[-1]
-    wasted = [cell for cell in weighed if weight(cell)>weight(least) and not cell.passed(size)]
-    says = 'No candidate keeps more than that and fails.'
-    if wasted:
-        says = (f'Bytes alone do not decide: these keep more, and do not find {size} pairs: '
-                f'{named(wasted)}.')
-    return f'**Lesson.** The smallest states that pass: {enough}. {says}'
+        if not able: continue
+        least = min(able, key=weight)
+        wasted = [cell.name for cell in weighed
+                  if weight(cell)>weight(least) and not cell.passed(size)]
+        rows.append({'pairs': size, 'smallest state': least.name, 'bytes': weight(least),
+                     'larger, and not enough': ', '.join(wasted)})
+    return pd.DataFrame(rows)
 
 # %% ../../nbs/80_exam/03_results.ipynb #0ac1e8c5
 def weight(
