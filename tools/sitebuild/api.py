@@ -9,7 +9,6 @@ from .markdown import escape
 from .notebooks import Place, directives
 
 FUNCTION = ast.FunctionDef, ast.AsyncFunctionDef
-FEW = 4  # so many definitions in a row are named with what they do, more with their names alone
 PARAGRAPH = '\n\n'
 NEEDS_NO_DOC = 'extra_repr'  # a hook of PyTorch, documented there
 
@@ -269,13 +268,9 @@ def body(o, text, source):
 
 def lesson_anchor(o): return f'{o.name}-in-the-lesson'
 
-def signposts(found, text, shown):
-    "The Markdown that leads from the lesson to the definitions `found`, above their code if that is `shown` there."
-    if shown:
-        marks = ''.join(f'<span class="api-anchor" id="{lesson_anchor(o)}"></span>' for o in found)
-        return '{.defined}\n' + marks + ', '.join(text(f'`{o.name}`') for o in found)
-    if len(found) > FEW: return '{.defined}\n' + ', '.join(text(f'`{o.name}`') for o in found)
-    return '\n\n'.join('{.defined}\n' + text(f'`{o.name}`: {o.doc.partition(PARAGRAPH)[0]}') for o in found)
+def marks(found):
+    "The Markdown of the places to which the entries of the definitions `found` lead, above their code in the lesson."
+    return '{.defined}\n' + ''.join(f'<span class="api-anchor" id="{lesson_anchor(o)}"></span>' for o in found)
 
 def entry(o, text, source, shown=False):
     """The Markdown of the definition `o` and, if it is a class, of its methods: a line that a click opens.

@@ -1,10 +1,10 @@
 "Turn notebooks into what Sphinx with MyST-NB reads: neutral Markdown into MyST, definitions into reference entries."
-import ast, re
+import re
 from functools import cached_property
 
 from nbdev.doclinks import NbdevLookup
 
-from . import api, figures
+from . import api, figures, pasting
 from .citations import project_bibtex
 from .markdown import link_parts, rewrite
 from .maths import mathml
@@ -20,7 +20,9 @@ WIDE = 640  # pixels; a wider figure scrolls on a phone instead of shrinking
 # text, other code, and definitions.
 ASIDE, LONG, WHOLE = 4, 12, 18
 TEST = re.compile(r'^\s*(?:with )?(?:assert\b|test_\w+\(|pytest\.raises)', re.M)
+TESTS = re.compile(r'\b(?:assert|test_\w+(?=\()|check_\w+(?=\()|pytest\.raises)')  # also several on a line
 REFERENCE = re.compile(r'^#+ Reference[ \t]*$', re.M)
+IMPORTS = 'Imports'
 REPR = re.compile(r'^\[?<(?:Axes|Figure|matplotlib)')
 
 def callouts(text):
@@ -31,18 +33,44 @@ def callouts(text):
         return f'{found["fence"]}{{admonition}} {title}\n:class: {found["kind"]}\n\n'
     return CALLOUT.sub(admonition, text)
 
-def imports(source):
-    "Does `source` do nothing but import?"
-    try: return all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.parse(source).body)
-    except SyntaxError: return False  # IPython's magic
-
 def purpose(source, picture):
     "What the code of a cell is for: a figure is looked at, and a test believed, before it is taken apart."
     if picture: return 'Code of the figure'
-    if imports(source): return 'Imports'
-    return 'Code of the test' if TEST.search(source) else 'Code'
+    if pasting.imports_only(source): return IMPORTS
+    if not TEST.search(source): return 'Code'
+    return counted(source)
+
+def counted(source):
+    "How many tests are in the code of a cell."
+    n = len(TESTS.findall(source))
+    return f'{n} tests' if n > 1 else 'A test'
+
+def is_test(kind): return kind.endswith('test') or kind.endswith('tests')
 
 def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
+
+def kind_of(cell): return cell['metadata']['mystnb']['code_prompt_show'] if isinstance(cell, dict) else None
+
+def folded(cell): return 'hide-input' in cell['metadata']['tags']
+
+def together(cells):
+    "Cells in a row, each with its place, that only import, or only test, as one; the tests are counted."
+    before = None
+    for cell, place in cells:
+        kind = kind_of(cell)
+        last = before and kind_of(before[0])
+        alike = kind and last and (kind == IMPORTS == last or is_test(kind) and is_test(last))
+        if not alike or before[0]['outputs'] or not folded(cell) or not folded(before[0]):
+            if before: yield before
+            before = cell, place
+            continue
+        joined = before[0]
+        joined['source'] += ('\n' if kind == IMPORTS else '\n\n') + cell['source']
+        joined['outputs'] = cell['outputs']
+        if kind != IMPORTS:
+            line = counted(joined['source'])
+            joined['metadata']['mystnb'] |= dict(code_prompt_show=line, code_prompt_hide=line)
+    if before: yield before
 
 class Converter:
     "What is known of all notebooks, to convert each of them; what is wrong goes to `problems`."
@@ -145,10 +173,7 @@ class Converter:
         "The title of a page, its description, and where it comes from."
         lines = [f'# {nb.title}']
         if nb.description: lines.append(f'{{.lead}}\n{self.markdown(nb, nb.place(0), nb.description)}')
-        repository = self.cfg.git_url.removeprefix('https://github.com/')
-        colab = f'https://colab.research.google.com/github/{repository}/blob/{self.cfg.branch}/{nb.name}'
-        raw = f'https://raw.githubusercontent.com/{repository}/{self.cfg.branch}/{nb.name}'
-        origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)}) · [open in Colab]({colab}) · [download]({raw})'
+        origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)})'
         if nb.module:
             origin = f'Module: `{self.cfg.lib_name}.{nb.module}`. ' + origin
         return '\n\n'.join([*lines, f'{{.origin}}\n{origin}'])
@@ -208,15 +233,20 @@ class Converter:
         outputs = [] if 'output' in off else list(self.outputs(nb, cell))
         if not source and not outputs: return
         picture = self.picture(cell.place, option, outputs)
-        kind = purpose(source, picture)
+        own = api.exported(nb.cells[cell.place.cell])
+        kind = IMPORTS if own and pasting.imports_only(source) else 'Code' if own else purpose(source, picture)
         aside = kind != 'Code' or nb.page.startswith('papers/')  # there the answers come first
-        long = source.count('\n') >= (ASIDE if aside else LONG)
-        if api.exported(nb.cells[cell.place.cell]) and not aside: long = source.count('\n') >= WHOLE
-        fold = option.get('code-fold', kind == 'Imports' or long)
-        tags = ['remove-input']*('echo' in off) + ['hide-input']*(fold is True)
+        long = is_test(kind) or source.count('\n') >= (ASIDE if aside else LONG)
+        if own and not aside: long = source.count('\n') >= WHOLE
+        fold = option.get('code-fold', kind == IMPORTS or long)
+        return self.code_cell(source, kind, outputs, fold is True, 'echo' in off, picture)
+
+    def code_cell(self, source, kind, outputs=(), fold=True, without=False, picture=None):
+        "A code cell for MyST-NB, folded under a line that says its `kind`, open, or `without` its code."
+        tags = ['remove-input']*without + ['hide-input']*fold
         prompts = dict(code_prompt_show=kind, code_prompt_hide=kind)
-        metadata = dict(tags=tags, mystnb=dict(image=picture) | prompts)
-        return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=outputs)
+        metadata = dict(tags=tags, mystnb=dict(image=picture or {}) | prompts)
+        return dict(cell_type='code', execution_count=None, metadata=metadata, source=source, outputs=list(outputs))
 
     def reference(self, nb, defined):
         """The reference of a page, each part with its place: what its cells have `defined`, in the order of the source,
@@ -229,32 +259,26 @@ class Converter:
         helpers = [o for o, _ in defined if isinstance(o, api.Rest)]
         if helpers: yield '\n\n'.join(['### Helpers', *map(api.rest, helpers)]), nb.place(0)
 
-    def signposts(self, nb, found, shown):
-        "What leads from the lesson to the definitions `found`, with its place."
-        return api.signposts(found, lambda text: self.markdown(nb, found[0].place, text), shown), found[0].place
-
     def cells(self, nb):
         """Every cell of a page with the place it comes from: the lesson, and the reference after it.
 
-        The lesson shows the code that is marked with `#| exports`; of other definitions it gives the names.
+        The lesson shows the code that is marked with `#| exports`; other definitions stand in the reference alone.
         """
-        defined, unseen = [], []
+        defined = []
+        needed = pasting.imports(nb, self.cfg.lib_name, self.problems)
+        first = next((place for place, _ in pasting.visible(nb)), None)
         yield self.top(nb), nb.place(0)
         for cell in nb.shown:
             found, shown = self.library.cells.get((nb.name, cell.place.cell), []), False
-            definitions = [o for o in found if isinstance(o, api.Definition)]
             if api.exported(nb.cells[cell.place.cell]):
                 shown = 'exports' in cell.directives_
                 defined += [(o, shown) for o in found]
-                if not shown:
-                    unseen += definitions
-                    continue
-            if unseen: yield self.signposts(nb, unseen, False)
-            unseen = []
-            if shown and definitions: yield self.signposts(nb, definitions, True)
+                if not shown: continue
+            if cell.place == first and needed: yield self.code_cell(needed, IMPORTS), cell.place
+            definitions = [o for o in found if isinstance(o, api.Definition)]
+            if definitions: yield api.marks(definitions), cell.place
             if cell.cell_type == 'markdown': yield self.text(nb, cell), cell.place
             elif cell.source and (made := self.code(nb, cell)): yield made, cell.place
-        if unseen: yield self.signposts(nb, unseen, False)
         yield from self.reference(nb, defined)
         if nb is self.bibliography.notebook:
             yield f'## Citing this library\n\n```bibtex\n{project_bibtex(self.cfg)}\n```', nb.place(0)
@@ -262,7 +286,7 @@ class Converter:
     def page(self, nb):
         "The notebook for MyST-NB, and the place that each of its cells comes from."
         cells, places = [], []
-        for i, (cell, place) in enumerate(self.cells(nb)):
+        for i, (cell, place) in enumerate(together(self.cells(nb))):
             cells.append((markdown_cell(cell) if isinstance(cell, str) else cell) | dict(id=f'c{i}'))
             places.append(place)
         metadata = dict(kernelspec=dict(name='python3', display_name='python3', language='python'),
