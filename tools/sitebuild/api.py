@@ -266,11 +266,12 @@ def body(o, text, source):
     parts.append(f'<a class="api-source" href="{source}">source</a>')
     return text(first) or 'Its signature', '\n\n'.join(part for part in parts if part)
 
-def lesson_anchor(o): return f'{o.name}-in-the-lesson'
+LESSON = '-in-the-lesson'
+def lesson_anchor(o): return o.name + LESSON
 
-def marks(found):
-    "The Markdown of the places to which the entries of the definitions `found` lead, above their code in the lesson."
-    return '{.defined}\n' + ''.join(f'<span class="api-anchor" id="{lesson_anchor(o)}"></span>' for o in found)
+def landmarks(found):
+    "The places in the lesson to which the entries of the definitions `found` lead back."
+    return ''.join(f'<span class="api-anchor" id="{lesson_anchor(o)}"></span>' for o in found)
 
 def entry(o, text, source, shown=False):
     """The Markdown of the definition `o` and, if it is a class, of its methods: a line that a click opens.

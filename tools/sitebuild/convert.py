@@ -275,8 +275,8 @@ class Converter:
                 defined += [(o, shown) for o in found]
                 if not shown: continue
             if cell.place == first and needed: yield self.code_cell(needed, IMPORTS), cell.place
-            definitions = [o for o in found if isinstance(o, api.Definition)]
-            if definitions: yield api.marks(definitions), cell.place
+            if definitions := [o for o in found if isinstance(o, api.Definition)]:
+                yield api.landmarks(definitions), cell.place
             if cell.cell_type == 'markdown': yield self.text(nb, cell), cell.place
             elif cell.source and (made := self.code(nb, cell)): yield made, cell.place
         yield from self.reference(nb, defined)
