@@ -546,7 +546,7 @@ def project(tmp_path):
     write_notebook(nbs/'10_part'/'01_one.ipynb', title('One'), cell('code', '#| default_exp part.one'),
                    cell('code', MODULE),
                    cell('markdown', '## A heading\n\n$$x$$\n\nTold by Kitaev et al. (2020).'),
-                   figure('#| fig-alt: "A: dot"\nplot()'),
+                   figure('#| fig-alt: "A: dot"\nprint()'),
                    cell('code', '#| hide\nsecret()'), cell('code', '#| echo: false\nunseen()', stream('seen')),
                    cell('code', '#| exports\ndef shown():\n    "Show"'))
     nbdev('export', tmp_path)
@@ -594,11 +594,12 @@ def test_small_site(project):
 
 def touched(name, numbers):
     html = f'<figure class="mechanism" data-mechanism="{name}" data-numbers="{numbers}"></figure>'
-    return cell('code', 'touch()', dict(output_type='display_data', metadata={}, data={'text/html': html}))
+    return cell('code', 'print()', dict(output_type='display_data', metadata={}, data={'text/html': html}))
 
 FAULTS = {
-    'an error': (cell('code', 'boom()', dict(output_type='error', ename='E', evalue='', traceback=[])),
+    'an error': (cell('code', 'print()', dict(output_type='error', ename='E', evalue='', traceback=[])),
                  'stores an error'),
+    'a name out of sight': (cell('code', 'print(nowhere)'), 'uses `nowhere`, which no cell that is shown defines'),
     'a broken link': (cell('markdown', 'See [two](02_two.ipynb).'), '02_two.ipynb, which does not exist'),
     'a broken anchor': (cell('markdown', 'See [two](01_one.ipynb#nowhere).'), 'nowhere'),
     'a missing image': (cell('markdown', '![A dot](dot.png)'), 'dot.png, which does not exist'),
@@ -608,11 +609,11 @@ FAULTS = {
     'a reference of its own': (cell('markdown', '## Reference'), 'has the heading Reference'),
     'no docstring': (cell('code', '#| export\ndef two(): pass'), '`two` is exported without a docstring'),
     'half a docstring': (cell('code', '#| export\ndef two(a, # A\n    b,\n):\n    "Two"'), 'not b'),
-    'a figure without text': (figure('plot()'), 'without alternative text'),
-    'a text without figure': (cell('code', '#| fig-alt: A dot\nplot()'), 'stores none'),
-    'no text': (figure('#| fig-alt:\nplot()'), 'an empty fig-alt'),
-    'an empty text': (figure('#| fig-alt: ""\nplot()'), 'without alternative text'),
-    'a text that is not YAML': (figure('#| fig-alt: left: right\nplot()'), 'double quotes'),
+    'a figure without text': (figure('print()'), 'without alternative text'),
+    'a text without figure': (cell('code', '#| fig-alt: A dot\nprint()'), 'stores none'),
+    'no text': (figure('#| fig-alt:\nprint()'), 'an empty fig-alt'),
+    'an empty text': (figure('#| fig-alt: ""\nprint()'), 'without alternative text'),
+    'a text that is not YAML': (figure('#| fig-alt: left: right\nprint()'), 'double quotes'),
     'a name of two modules': (cell('markdown', 'Said by `twice`.'),
                               '`twice` is defined in part.three and part.two; say which'),
     'a name defined twice': (cell('code', '#| export\ndef one():\n    "Again"'),

@@ -66,7 +66,7 @@ const numbers = rows => html('table', {class: 'mechanism-numbers'}, html('tbody'
 const mechanisms = {
   // Linear attention: one output, three ways to compute it.
   linear({q, k, v}, view) {
-    const n = q.length, state = {t: n, C: 4};
+    const n = q.length, state = {t: 1, C: 4};
     const outer = (a, b) => a.map(x => b.map(y => x*y));
     const sum = (from, to) => range(to - from).map(i => outer(k[from + i], [...v[from + i], 1]))
       .reduce((S, O) => S.map((row, i) => plus(row, O[i])), k[0].map(() => [...v[0], 1].map(() => 0)));
@@ -87,7 +87,7 @@ const mechanisms = {
           ['chunked', divide(plus(read(x, sum(0, start)), weigh(x, start, t))), 'chunked']]));
     };
     draw();
-    return [slider('Token', [1, n, 1], n, t => { state.t = t; draw(); }, t => `${t} of ${n}`),
+    return [slider('Token', [1, n, 1], state.t, t => { state.t = t; draw(); }, t => `${t} of ${n}`),
       slider('Chunk', [1, n, 1], 4, C => { state.C = C; draw(); }, C => `${C} tokens`)];
   },
 
