@@ -271,11 +271,14 @@ LESSONS = [o for o in NOTEBOOKS if o.startswith(('nbs/10_attention/', 'nbs/20_bl
            and o.split('/')[2].removesuffix('.ipynb') not in NO_LESSONS and o.split('/')[2] < '90']
 
 @pytest.mark.parametrize('name', LESSONS)
-def test_lessons_end_with_pitfalls_and_an_exercise(name):
-    "What goes wrong, and something to try; its answer is folded, and between empty lines, so that it is set as text."
+def test_lessons_have_a_beginning_and_an_end(name):
+    """First what one learns, needs, and how long it takes; then what goes wrong, something to try, and a summary. The
+    answer is folded, and between empty lines, so that it is set as text."""
     cells = json.loads((ROOT/name).read_text())['cells']
     text = '\n\n'.join(''.join(c['source']) for c in cells if c['cell_type'] == 'markdown')
-    assert '## Pitfalls\n' in text, 'no section "Pitfalls"'
+    assert re.search(r'\*\*You will learn\*\* .+ \*\*You need\*\* .+ \*\*Minutes\*\* \d+\n', text), \
+        'no line "**You will learn** ... · **You need** ... · **Minutes** 10"'
+    for section in ('Pitfalls', 'Summary'): assert f'## {section}\n' in text, f'no section "{section}"'
     _, found, exercises = text.partition('## Exercise')
     assert found, 'no section "Exercise" or "Exercises"'
     answers = exercises.count('<details')

@@ -635,8 +635,8 @@ def test_lesson_and_reference(project):
     built = tool('build_docs.py', project)
     assert built.returncode == 0, built.stderr
     page = (project/'docs'/'part'/'one.html').read_text()
-    texts = ['id="a-heading"', 'id="shown-in-the-lesson"', '<i class=nf>shown</i>', 'id="the-end"', 'id="reference"', 'part.one:one"',
-             'part.one:Two"', 'part.one:shown"', 'href="#shown-in-the-lesson"',
+    texts = ['id="a-heading"', 'id="shown-in-the-lesson"', '<i class=nf>shown</i>', 'id="the-end"', 'id="reference"',
+             'part.one:one"', 'part.one:Two"', 'part.one:shown"', 'href="#shown-in-the-lesson"',
              'part.one:later"', 'id="helpers"', 'LIMIT', '<code>within</code>']
     places = [page.index(text) for text in texts]
     assert places == sorted(places)

@@ -1,5 +1,8 @@
-"""Whoever pastes the visible code of a page in order gets what the page shows: what that code needs from cells that are
-not shown is brought by the first cell, "Imports", which is made here, or else is a fault that names page, cell and name."""
+"""Whoever pastes the visible code of a page in order gets what the page shows.
+
+What that code needs from cells that are not shown is brought by the first cell, "Imports", which is made here. What
+cannot be brought is a fault that names page, cell and name.
+"""
 import ast, builtins, importlib, importlib.util, re, symtable
 from functools import cache
 from pathlib import Path
@@ -130,8 +133,9 @@ def imports(nb, library, problems):
     for place, name in missing(visible(nb)):
         if name in sources: found.append(sources[name])
         else: problems.add(place, f'uses `{name}`, which no cell that is shown defines; show the cell that does')
-    where = f'# reads stored results: run it in {nb.name.rpartition("/")[0]} of the checkout\n' if from_checkout(nb) else ''
-    return where + joined(found)
+    if not from_checkout(nb): return joined(found)
+    folder = nb.name.rpartition('/')[0]
+    return f'# reads stored results: run it in {folder} of the checkout\n{joined(found)}'
 
 def to_run(nb, library, problems):
     "What somebody pastes who takes all code of a page but that which is marked as slow, for a GPU, or not to be run."
@@ -139,5 +143,5 @@ def to_run(nb, library, problems):
     by_place = {cell.place: cell for cell in nb.shown}
     for place, source in visible(nb):
         cell = by_place[place]
-        if {'slow', 'gpu'} & cell.directives_.keys() or options(cell.source, place, problems)[0].get('eval') is False: continue
-        if parsed(source): yield place, source
+        off = {'slow', 'gpu'} & cell.directives_.keys() or plain(cell, problems)[0].get('eval') is False
+        if parsed(source) and not off: yield place, source
