@@ -10,7 +10,7 @@ from sitebuild import pasting
 from sitebuild.notebooks import Problems, load
 
 NOTEBOOKS = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT/'nbs').rglob('*.ipynb') if not p.name.startswith('.'))
-# Others are run by `make test-newest`
+# Others are run by `python -m pytest -m pages`
 QUICK = 'nbs/10_attention/02_linear.ipynb'
 
 def pasted(nb):
@@ -70,6 +70,6 @@ def paste(name): run(sys.executable, ROOT/'tests'/'paste.py', ROOT/name)
 
 def test_page_runs(): paste(QUICK)
 
-@pytest.mark.slow
+@pytest.mark.pages
 @pytest.mark.parametrize('name', [o for o in NOTEBOOKS if o != QUICK])
 def test_every_page_runs(name): paste(name)
