@@ -20,7 +20,7 @@ install: ## Make .venv with the versions that constraints.txt pins, or mend it (
 
 demo: $(READY) ## Watch three kinds of attention learn to copy, then one learn English and write some: four minutes on the CPU
 	$(BIN)/reformer_rnn copy --seeds 0 --results results/copy
-	$(BIN)/reformer_rnn charlm --attention gated_linear --carry --epochs 8 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
+	$(BIN)/reformer_rnn charlm --model gated_linear --carry --epochs 8 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
 	$(BIN)/reformer_rnn generate results/charlm/gated_linear-seed0.json --prompt 'The ' --n 300
 
 reproduce: $(READY) ## Run again what is behind the ledger, for BUDGET minutes (60), and compare; SAMPLE=3 for three at random (SEED=1)
@@ -47,6 +47,7 @@ export: $(READY) ## Write the package and README.md from the notebooks, and pypr
 
 run: $(READY) ## Execute the notebooks that changed since the last commit and store their outputs
 	$(BIN)/python tools/run_nbs.py
+	$(BIN)/python tools/make_readme.py
 
 docs: $(READY) ## Render the notebooks, from their stored outputs, as the site in docs/
 	$(BIN)/python tools/build_docs.py

@@ -524,11 +524,12 @@ def _stored_weights(folder, config):
     "Name -> tensor, those with two names twice"
     from safetensors.torch import load_file
     path = folder/WEIGHTS
-    try: packed = load_file(str(path))
+    try: tensors = load_file(str(path))
     except Exception as e: # safetensors does not promise which errors it raises
         raise ValueError(f'{path} cannot be read: {first_line(e)}') from e
-    # in a file they lie side by side, at addresses where some kernels round differently
-    tensors = {name: tensor.clone() for name,tensor in packed.items()}
+    if config['dtype'] is None: # they become the model's own, and lie side by side in the file,
+        # at addresses where some kernels round differently
+        tensors = {name: tensor.clone() for name,tensor in tensors.items()}
     for name,first in config['shared'].items():
         if name in tensors or first not in tensors:
             raise ValueError(f'{path}: expected {first}, which is {name} as well, once')
@@ -575,11 +576,8 @@ def load_folder(
     model = _rebuilt(folder, config)
     tensors = _stored_weights(folder, config)
     check_tensors(tensors, model, folder/WEIGHTS)
-    own = model.state_dict()
-    if config['dtype'] is not None: # else each has its own
-        tensors = {name: o.to(own[name].dtype) for name,o in tensors.items()}
-    device = next((o.device for o in own.values()), None)
-    model.load_state_dict({name: o.to(device) for name,o in tensors.items()}, assign=True)
+    # one type for all is that of the model, into which the file is copied; else each has its own
+    model.load_state_dict(tensors, assign=config['dtype'] is None)
     for name in config['companions']:
         try: found = companion(name)
         except ValueError as e: raise ValueError(f'{folder/CONFIG}: {e}') from None
