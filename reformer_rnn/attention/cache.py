@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Room', 'take_room', 'give_room', 'append_positions', 'with_room', 'with_room_for_last', 'write_last', 'must_copy',
-           'fits', 'too_large', 'new_room', 'last_positions', 'WeightsMark', 'weights_mark']
+           'fits', 'too_large', 'new_room', 'last_positions', 'in_room', 'WeightsMark', 'weights_mark']
 
 # %% ../../nbs/10_attention/22_cache.ipynb #538eed34
 import math,weakref
@@ -144,6 +144,19 @@ def last_positions(
     out = x.narrow(dim, start, n)
     give_room(out, room)
     return out
+
+# %% ../../nbs/10_attention/22_cache.ipynb #1a99c591
+def in_room(
+    x:Tensor, # Positions, some at least
+    n:int, # Places
+    dim:int, # The axis of positions
+)->Tensor: # n positions
+    "The last n positions, or zeros (False) in front of fewer: buffers of one size at every length"
+    m = x.shape[dim]
+    if m>=n: return x.narrow(dim, m-n, n)
+    shape = list(x.shape)
+    shape[dim] = n-m
+    return torch.cat([x.new_zeros(shape),x], dim)
 
 # %% ../../nbs/10_attention/22_cache.ipynb #af220104
 def _last_of_open(x, n, dim):

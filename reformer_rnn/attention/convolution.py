@@ -126,6 +126,10 @@ class ConvolvedAttention(AttentionLayer):
         "Arguments that build this layer again, with the other layer as it is now"
         return dict(layer=(self.layer.name,self.layer.options), size=self.conv.size)
 
+    def in_room(self, state, n):
+        "The state of the other layer with room"
+        return state._replace(layer=self.layer.in_room(state.layer, n))
+
     def forward(self,
         x:Tensor, # Input, (b, n, d_model)
         state=None, # What an earlier call returned

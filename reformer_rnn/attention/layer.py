@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'gated_mean', 'register_attention', 'head_width', 'HeadedLayer',
-           'check_state_type', 'rows_of', 'check_batch', 'check_input', 'real_context', 'AttentionLayer',
-           'QKVAttention', 'register_layers', 'layer_class', 'build_attention', 'load_weights', 'convert_attention',
-           'run_segments', 'check_recurrent', 'check_causal', 'check_same', 'sdpa']
+           'check_state_type', 'rows_of', 'check_batch', 'check_input', 'real_context', 'TokenByToken',
+           'AttentionLayer', 'QKVAttention', 'register_layers', 'layer_class', 'build_attention', 'load_weights',
+           'convert_attention', 'run_segments', 'check_recurrent', 'check_causal', 'check_same', 'sdpa']
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import math
@@ -212,8 +212,26 @@ def read_on(layer, x, state, mask):
     if out.dtype!=x.dtype and autocast_dtype(x.device) is None: out = out.to(x.dtype)
     return out,state
 
+# %% ../../nbs/10_attention/00_layer.ipynb #00afcd49
+class TokenByToken:
+    "What a decoder asks of a layer that reads one token after the other"
+    def even_steps(self,
+        state, # What an earlier call returned
+    )->float: # `math.inf` for any number
+        """Number of tokens that can be read one by one before a step runs other operations; 0 if
+        that is unknown. For states that grow"""
+        return 0
+
+    def in_room(self,
+        state, # What an earlier call returned
+        n:int, # Positions that it has room for; the oldest of more are left out
+    ):
+        """The state with padding in front, so that all states of a text have one form; as it is
+        where it does not grow"""
+        return state
+
 # %% ../../nbs/10_attention/00_layer.ipynb #eace950b
-class AttentionLayer(HeadedLayer):
+class AttentionLayer(TokenByToken, HeadedLayer):
     "Base of all attention layers: `layer(x, state=None, context=None, mask=None, starts=None)`"
     name = None
     reads_context = False
@@ -251,13 +269,6 @@ class AttentionLayer(HeadedLayer):
     def own_weights(self, weights):
         "Rename and reshape the weights of another layer to those of this kind of layer"
         return weights
-
-    def even_steps(self,
-        state, # What an earlier call returned
-    )->float: # `math.inf` for any number
-        """Number of tokens that can be read one by one before a step runs other operations; 0 if
-        that is unknown. For states that grow"""
-        return 0
 
     def check(self, x, state, context):
         "Raise `ValueError` for arguments that this layer cannot use"

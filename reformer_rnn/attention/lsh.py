@@ -21,7 +21,7 @@ from ..core import (
     hide_padding,open_size,state_type,without_autocast)
 from .backend import check_backend,register_kernel,run_kernel
 from .buckets import attend_table,forget_unreachable,table_places
-from .cache import append_positions
+from .cache import append_positions,in_room
 from .layer import check_state_type,real_context,register_attention,sdpa
 from .softmax import SharedQKAttention,unit_keys
 
@@ -103,8 +103,7 @@ def _sort_positions(buckets, real):
     n = buckets.shape[-1]
     positions = torch.arange(n, device=buckets.device)
     order = (buckets*n+positions).argsort(-1)
-    place = torch.empty_like(order)
-    place.scatter_(-1, order, positions.expand_as(order))
+    place = torch.empty_like(order).scatter_(-1, order, positions.expand_as(order))
     return order,place,buckets.gather(-1, order)
 
 def _bucket_range(in_order, buckets):
@@ -252,9 +251,7 @@ def lsh_step(
 )->Tensor: # (b, h, 1, dv)
     "Attention of one query by the band rule"
     k,v,buckets,real = state
-    mine = buckets[...,-1:]
-    before = buckets[...,:-1]
-    same = (before==mine) & real[:,None,None,:-1]
+    same = (buckets[...,:-1]==buckets[...,-1:]) & real[:,None,None,:-1]
     real = real[:,None,None,-1:]
     allowed = band_pairs(same, bucket_size).any(2, keepdim=True) & real
     alone = ~allowed.any(-1, keepdim=True) & real
@@ -320,8 +317,7 @@ def lsh_attention(
 # %% ../../nbs/10_attention/03_lsh.ipynb #3484d74e
 def _hash_positions(qk, v, mask, rotations, factors):
     "State of new positions, zero at padding; without rotations their buckets are left open"
-    qk = hide_padding(qk, mask)
-    v = hide_padding(v, mask)
+    qk,v = (hide_padding(x, mask) for x in (qk,v))
     buckets = None
     if rotations is not None:
         buckets = discrete_choice(lambda: hash_buckets(qk, rotations, factors))
@@ -387,9 +383,11 @@ def check_rotations(rotations, n_heads, d_head, factors):
                          f'{columns}) for n_buckets={factors}')
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #09927c1c
+_POSITIONS = 2,2,3,1 # The axis of positions of each part of a state
+
 def extend_lsh(state, new):
     "Append new positions to a state"
-    parts = zip(state, new, (2,2,3,1)) # with the dimension of the positions
+    parts = zip(state, new, _POSITIONS)
     return LSHState(*(append_positions(a, b, dim) for a,b,dim in parts))
 
 def check_held(state, k):
@@ -511,6 +509,10 @@ class LSHAttention(DrawnRotations, SharedQKAttention):
         most = table_places(self.n_hashes+1, math.prod(self.n_buckets), self.bucket_size)
         return max(0, most-state.k.shape[2])
 
+    def in_room(self, state, n):
+        "Keys, values, buckets and what is real, of n positions"
+        return LSHState(*(in_room(x, n, dim) for x,dim in zip(state, _POSITIONS)))
+
     def attend(self, qk, v, state, mask):
         "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"
         rotations = self.current_rotations(qk)
@@ -552,13 +554,11 @@ def _bucket_groups(buckets, n_buckets, t):
     before = groups.cumsum(-1)-groups # those of earlier buckets
     rank = positions-begin.gather(-1, in_order)
     places = before.gather(-1, in_order)*t+rank
-    slots = torch.empty_like(order)
-    slots.scatter_(-1, order, places)
+    slots = torch.empty_like(order).scatter_(-1, order, places)
     most = n//t+min(n, n_buckets) # groups
     numbers = torch.arange(most, device=buckets.device).expand(*lead, -1)
     _,bucket = _bucket_range(before, numbers)
-    queries = slots.new_zeros(*lead, most*t)
-    queries.scatter_(-1, slots, positions.expand_as(slots))
+    queries = slots.new_zeros(*lead, most*t).scatter_(-1, slots, positions.expand_as(slots))
     return slots,queries.unflatten(-1, (most,t)),bucket-1
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #89001193

@@ -17,7 +17,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (
     cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size,state_type,trusted)
-from .cache import WeightsMark,append_positions,last_positions,weights_mark
+from .cache import (
+    WeightsMark,append_positions,in_room,last_positions,weights_mark)
 from .layer import QKVAttention,register_attention,sdpa,split_heads
 from .local import all_real,toeplitz
 from .rsa import REM,blend,new_matrices
@@ -226,6 +227,11 @@ class RelativeAttention(RelativeScores):
     full_masks = True
     state_type = RelativeState
     bounded = True
+    def in_room(self, state, n):
+        "A memory of `mem_len` inputs"
+        real = all_real(state.mask, state.x)
+        return RelativeState(*(in_room(o, self.mem_len, 1) for o in (state.x,real)))
+
     def attend(self, x, state, mask):
         "Attend to memory and input, and remember the last `mem_len` inputs"
         check_memory(state, x, self.d_model, self.mem_len)

@@ -18,7 +18,7 @@ from ..core import check_choice,check_int,check_mask,hide_padding,open_size,stat
 from .layer import QKVAttention,gated_mean,register_attention
 from .rem import (
     check_rem_input,mix_heads,rem_eigenvalues,rem_kinds,rem_matrix)
-from .softmax import KVState,softmax_attention
+from .softmax import KVState,softmax_attention,state_in_room
 
 # %% ../../nbs/10_attention/08_rsa.ipynb #a8f5f953
 def paper_heads(
@@ -303,6 +303,10 @@ class RSA(QKVAttention):
     def even_steps(self, state):
         "Every token attends in the same way, unless a truncation comes into reach"
         return math.inf if self.rem.truncate is None else 0
+
+    def in_room(self, state, n):
+        "Keys, values and mask of n positions, and the sums"
+        return state._replace(kv=state_in_room(state.kv, n))
 
     def attend(self, q, k, v, state, mask):
         "Softmax attention and matrices, blended"

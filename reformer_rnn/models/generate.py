@@ -4,13 +4,13 @@
 
 # %% auto #0
 __all__ = ['check_sampling', 'token_probabilities', 'penalise_repetition', 'sample_token', 'check_logits', 'check_generator',
-           'Generating', 'pad_left', 'check_prompts', 'check_room', 'check_stop', 'positions_read', 'state_of_rows',
-           'Decoder', 'rows_by_length', 'read_pieces', 'read_groups', 'CompiledCall', 'Speed', 'generation_speed']
+           'Generating', 'pad_left', 'check_prompts', 'check_room', 'check_stop', 'check_capacity', 'check_length',
+           'positions_read', 'state_of_rows', 'Decoder', 'steps_from', 'rows_by_length', 'read_pieces', 'read_groups',
+           'CompiledCall', 'Speed', 'generation_speed']
 
 # %% ../../nbs/30_models/03_generate.ipynb #bf254415
 import math,time,warnings
 from contextlib import contextmanager
-from functools import partial
 from numbers import Real
 from typing import Any,NamedTuple
 
@@ -21,6 +21,7 @@ from ..core import (
     check_int,check_mask_type,first_line,held_in_evaluation,select_state,trusting)
 from ..attention.layer import rows_of
 from .carry import Carrying,check_same_rows
+from .fixed_steps import FixedSteps
 from .tape import Replay,Steps,same_form
 
 # %% ../../nbs/30_models/03_generate.ipynb #32ad1d7d
@@ -129,9 +130,10 @@ class Generating(Carrying):
     def decoder(self,
         batch:int, # Rows
         compile:bool=False, # Run steps of one token through `torch.compile`?
+        capacity:int|None=None, # As for `Decoder`
     )->'Decoder':
         "A decoder to step by hand: its `read` takes prompts, and a call one token per row"
-        return Decoder(self, batch, compile)
+        return Decoder(self, batch, compile, capacity)
 
     def stream(self,
         ids, # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths
@@ -288,6 +290,25 @@ def check_stop(
     tokens = stop if isinstance(stop, (list,tuple,set,range)) else (stop,)
     return tuple(check_int('stop', o, minimum=0, maximum=vocab_sz-1) for o in tokens)
 
+# %% ../../nbs/30_models/03_generate.ipynb #dc744a8c
+def check_capacity(model, capacity, compile):
+    "Refuse buffers of a fixed size for a model whose states have no such form, or twice a speed-up"
+    if capacity is None: return
+    if getattr(model, 'in_room', None) is None:
+        raise ValueError(f'capacity={capacity}: the states of a {type(model).__name__} have no '
+                         'form of a fixed size; leave it out')
+    if compile:
+        raise ValueError(f'capacity={capacity} and compile=True: steps are either recorded or '
+                         'compiled; leave one out')
+
+def check_length(n, room, capacity):
+    "Refuse more tokens than there is room for, in a model or in the buffers of a decoder"
+    if n<=room: return
+    if room==capacity:
+        raise ValueError(f'token {n}: the decoder was made with capacity={capacity}; make one '
+                         'with more')
+    raise ValueError(f'token {n}: the model has {room} positions (max_len)')
+
 # %% ../../nbs/30_models/03_generate.ipynb #598d0cb3
 def positions_read(
     state, # Of a model; None at the start of a text
@@ -314,12 +335,18 @@ def state_of_rows(
 # %% ../../nbs/30_models/03_generate.ipynb #0b784d7e
 class Decoder:
     "A model that reads token by token and keeps its state; `model.decoder` makes one"
+    recorded_on = 'cuda', # kinds of devices where steps with a capacity run on fixed buffers
     def __init__(self,
         model:Generating, # Any model that continues texts
         batch:int, # Rows
         compile:bool=False, # Run steps of one token through `torch.compile`?
+        # Most tokens of a text; with it, steps on a GPU are replayed from CUDA graphs, on buffers
+        # of that many positions; None for texts of any length
+        capacity:int|None=None,
     ):
         self.model = model
+        self.capacity = None if capacity is None else check_int('capacity', capacity)
+        check_capacity(model, capacity, compile)
         self.batch = check_int('batch', batch, minimum=0)
         self.compiled = CompiledCall if compile else None
         self.programs = [] # programs of steps, which the next prompts reuse
@@ -350,12 +377,13 @@ class Decoder:
         state = state_of_rows(self.model, state, len(ids))
         self.length = ids.shape[1]+positions_read(state)
         check_room(self.model, self.length, 1)
-        self.room = self.model.max_positions
+        rooms = self.model.max_positions,self.capacity
+        self.room = min(math.inf if o is None else o for o in rooms)
+        check_length(self.length, self.room, self.capacity)
         self.modules = list(self.model.modules())
-        steps = partial(Replay, known=self.programs) if self.model.branches else Steps
         with self.quiet():
             found = list(read_groups(self.model, ids, mask, prefill, state))
-            self.groups = [(rows,steps(self.model, after, self.compiled)) for rows,_,after in found]
+            self.groups = [(rows,steps_from(self, after, ids.device)) for rows,_,after in found]
             logits = self.together([o for _,o,_ in found])
         return logits.clone() # outside `inference_mode`, a tensor like any other
 
@@ -365,8 +393,7 @@ class Decoder:
         "Read one more token per row"
         if not self.groups: raise ValueError('nothing was read yet: call `read` with prompts first')
         n = self.length+1
-        if self.room is not None and n>self.room:
-            raise ValueError(f'token {n}: the model has {self.room} positions (max_len)')
+        check_length(n, self.room, self.capacity)
         tokens = tokens.view(self.batch, 1)
         with torch.inference_mode():
             parts = [tokens if rows is None else tokens[rows] for rows,_ in self.groups]
@@ -380,6 +407,19 @@ class Decoder:
         if len(logits)==1 and self.groups[0][0] is None: return logits[0]
         order = torch.cat([rows for rows,_ in self.groups]).argsort()
         return torch.cat(logits)[order]
+
+# %% ../../nbs/30_models/03_generate.ipynb #f00ea30c
+def steps_from(
+    decoder:Decoder, # Whose model reads on
+    state, # After the prompt
+    device:torch.device, # Where it lies
+): # `FixedSteps`, `Replay` or `Steps`
+    "What steps from a state: buffers of a fixed size, a tape, or the model itself"
+    model = decoder.model
+    if decoder.capacity and device.type in decoder.recorded_on:
+        return FixedSteps(model, state, decoder.capacity)
+    if model.branches: return Replay(model, state, decoder.compiled, decoder.programs)
+    return Steps(model, state, decoder.compiled)
 
 # %% ../../nbs/30_models/03_generate.ipynb #069c6040
 def rows_by_length(
