@@ -4,9 +4,11 @@
 
 # %% auto #0
 __all__ = ['BucketTable', 'build_table', 'enter_positions', 'enter_one', 'enter_sorted', 'attend_places', 'gather_rows',
-           'row_step', 'attend_table', 'take_table', 'reachable', 'table_places', 'forget_unreachable']
+           'row_step', 'attend_table', 'take_table', 'reachable', 'table_places', 'forget_unreachable',
+           'default_buckets', 'buckets_for']
 
 # %% ../../nbs/10_attention/23_buckets.ipynb #2400f975
+import math
 from typing import NamedTuple
 
 import torch
@@ -283,3 +285,26 @@ def forget_unreachable(
     buckets = buckets.masked_fill(~used.unsqueeze(2), -1) # what fills up a head is in no bucket
     real = torch.ones_like(places[:,0]).bool()
     return state._replace(k=kept(state.k), v=kept(state.v), buckets=buckets, real=real)
+
+# %% ../../nbs/10_attention/23_buckets.ipynb #f712274d
+def default_buckets(
+    n:int, # Positions
+    bucket_size:int, # w
+): # Even number, at least 2; above 128 a pair of even factors whose product is at least as large
+    """Number of buckets 2n/w, so that an average bucket fills half of w (Kitaev et al. 2020,
+    section 2)"""
+    total = 2*max(1, -(-n//bucket_size))
+    if total<=128: return total
+    # a power of two near the square root, as in the authors' code
+    exponent = math.ceil(math.log2(total)/2)
+    first = 2**exponent
+    return first,2*-(-total//(2*first))
+
+def buckets_for(
+    max_len:int, # Longest sequence expected; None if that is not known
+    bucket_size:int, # w: how many keys of its bucket a position sees in every round
+)->int: # About 2 max_len/w, as `default_buckets` returns it
+    "Default number of buckets of a layer; `ValueError` without `max_len`"
+    if max_len is None:
+        raise ValueError('LSH attention needs max_len, the longest length expected, or n_buckets')
+    return default_buckets(max_len, bucket_size)

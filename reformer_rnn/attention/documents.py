@@ -48,6 +48,16 @@ class Packing:
         self.first = first[order]
         self.known = {} # what `groups` has found
 
+    def numbers(self,
+        device:torch.device, # Where the rows lie
+    )->Tensor: # Integers (b, n), from 0 in each row
+        "The number of the document of every position"
+        if device not in self.known:
+            begins = torch.zeros(self.shape[0]*self.shape[1], dtype=torch.long)
+            begins[self.first] = 1
+            self.known[device] = (begins.view(self.shape).cumsum(1)-1).to(device)
+        return self.known[device]
+
     def groups(self,
         device:torch.device, # Where the rows lie
         exact:bool=False, # Only documents of one length in a group?
@@ -166,4 +176,8 @@ def read_packed(
     "Let a layer mix each document of packed rows as if it stood alone"
     refuse_state(state, context)
     exact = not (layer.causal and layer.recurrent)
+    if not exact and hasattr(layer, 'read_documents'): # a way of its own
+        packing = as_packing(starts, x.shape[:2])
+        check_document_mask(mask, packing.shape)
+        return layer.read_documents(x, packing, mask),None
     return read_documents(lambda o,real: layer.forward(o, mask=real), x, starts, mask, exact),None

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['HIDDEN', 'ALONE', 'bucket_factors', 'draw_rotations', 'hash_buckets', 'band_pairs', 'SortedRounds', 'sort_rounds',
            'shown_first', 'attend_groups', 'attend_rounds', 'LSHState', 'lsh_step', 'lsh_attention', 'hash_again',
-           'in_buckets', 'default_buckets', 'buckets_for', 'check_rotations', 'extend_lsh', 'check_held', 'follow_lsh',
-           'check_lsh', 'DrawnRotations', 'LSHAttention', 'read_hashed']
+           'in_buckets', 'check_rotations', 'extend_lsh', 'check_held', 'follow_lsh', 'check_lsh', 'DrawnRotations',
+           'LSHAttention', 'read_hashed']
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #95931fde
 import math
@@ -20,9 +20,11 @@ from ..core import (
     cast_state,check_choice,check_int,check_mask,check_qkv,count_pieces,discrete_choice,
     hide_padding,open_size,state_type,without_autocast)
 from .backend import check_backend,register_kernel,run_kernel
-from .buckets import attend_table,forget_unreachable,table_places
+from .buckets import (
+    attend_table,buckets_for,default_buckets,forget_unreachable,table_places)
 from .cache import append_positions,in_room
-from .layer import check_state_type,real_context,register_attention,sdpa
+from .layer import (
+    check_state_type,merge_heads,real_context,register_attention,sdpa)
 from .softmax import SharedQKAttention,unit_keys
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #7592c8db
@@ -352,27 +354,7 @@ def in_buckets(state, buckets):
     return state._replace(buckets=buckets)
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #dc910011
-def default_buckets(
-    n:int, # Positions
-    bucket_size:int, # w
-): # Even number, at least 2; above 128 a pair of even factors whose product is at least as large
-    """Number of buckets 2n/w, so that an average bucket fills half of w (Kitaev et al. 2020,
-    section 2)"""
-    total = 2*max(1, -(-n//bucket_size))
-    if total<=128: return total
-    # a power of two near the square root, as in the authors' code
-    exponent = math.ceil(math.log2(total)/2)
-    first = 2**exponent
-    return first,2*-(-total//(2*first))
-
-def buckets_for(
-    max_len:int, # Longest sequence expected; None if that is not known
-    bucket_size:int, # w: how many keys of its bucket a position sees in every round
-)->int: # About 2 max_len/w, as `default_buckets` returns it
-    "Default number of buckets of a layer; `ValueError` without `max_len`"
-    if max_len is None:
-        raise ValueError('LSH attention needs max_len, the longest length expected, or n_buckets')
-    return default_buckets(max_len, bucket_size)
+_SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
 
 def check_rotations(rotations, n_heads, d_head, factors):
     "Refuse rotations that were drawn for other heads, widths or buckets"
@@ -432,8 +414,6 @@ def check_lsh(causal, window, state=None, rotations=None, k=None, backend='auto'
     return window
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #2a7fb245
-_SEEDS = 1_000_003 # more seeds than anybody tries: layers of different depths do not share one
-
 class DrawnRotations:
     "The rotations of a layer: new ones in every call in training, always the same in evaluation"
     @property
@@ -460,6 +440,10 @@ class DrawnRotations:
         "New rotations in training, and always the same in evaluation"
         if not self.training: return self.rotations
         return self.draw(device=x.device, dtype=x.dtype)
+
+    def extra_repr(self):
+        own = f'n_hashes={self.n_hashes}, bucket_size={self.bucket_size}'
+        return f'{super().extra_repr()}, {own}, n_buckets={math.prod(self.n_buckets)}'
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #c9c0ef42
 @register_attention('lsh', reads_context=True)
@@ -499,10 +483,6 @@ class LSHAttention(DrawnRotations, SharedQKAttention):
             seed=check_int('seed', seed, minimum=0), backend=self.backend)
         self.register_derived()
 
-    def extra_repr(self):
-        own = f'n_hashes={self.n_hashes}, bucket_size={self.bucket_size}'
-        return f'{super().extra_repr()}, {own}, n_buckets={math.prod(self.n_buckets)}'
-
     def even_steps(self, state):
         "Every token looks up the table, until a bounded state forgets"
         if not self.bounded: return math.inf
@@ -529,6 +509,10 @@ class LSHAttention(DrawnRotations, SharedQKAttention):
         if not self.bounded: return out,state
         return out,forget_unreachable(state, math.prod(self.n_buckets), self.bucket_size)
 
+    def read_documents(self, x, packing, mask):
+        "All documents in one call, each with buckets of its own"
+        return self.to_out(merge_heads(_attend_documents(self, x, packing, mask)))
+
     def prepare(self, context, mask=None):
         "Unit keys and values of the context, and in evaluation their buckets"
         qk,v = self.project(real_context(context, mask))
@@ -541,6 +525,16 @@ class LSHAttention(DrawnRotations, SharedQKAttention):
         if self.training: state = state._replace(buckets=None) # hashed with rotations that are gone
         scale = self.d_head**-.5 if self.scale is None else self.scale
         return read_hashed(q, state, rotations, self.n_buckets, self.bucket_size, scale)
+
+# %% ../../nbs/10_attention/03_lsh.ipynb #e0ab8cb8
+def _attend_documents(layer, x, packing, mask):
+    "Attention inside of documents: the buckets of each have numbers of their own"
+    qk,v = (hide_padding(o, mask) for o in layer.project(x))
+    new = _hash_positions(qk, v, mask, layer.current_rotations(qk), layer.n_buckets)
+    number = packing.numbers(x.device)[:,None,None]
+    new = new._replace(buckets=new.buckets+math.prod(layer.n_buckets)*number)
+    scale = layer.d_head**-.5 if layer.scale is None else layer.scale
+    return _attend_self(qk, new, layer.bucket_size, 'band', True, scale, layer.backend)[0]
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #3eb34845
 def _bucket_groups(buckets, n_buckets, t):

@@ -18,6 +18,7 @@ from torch import Tensor,nn
 
 from ..core import count_parameters,evaluating
 from ..files import file_checksum
+from ..attention.documents import read_documents,refuse_state
 from ..attention.layer import AttentionLayer,attention_layers,build_attention
 from ..attention.report import Failed,find_builder,wake
 from ..models.block_recurrent import FeedbackStack,feedback_layer
@@ -42,10 +43,13 @@ class ForeignLayer(AttentionLayer):
         "Name of the class, for messages"
         return type(self.module).__name__
 
-    def forward(self, x, state=None, context=None, mask=None):
+    def forward(self, x, state=None, context=None, mask=None, starts=None):
         "Call the module; raise `ValueError` for arguments it cannot take, and for a wrong output"
         if not (context is None and mask is None):
             raise ValueError(f'{self.label} is examined without a context and without a mask')
+        if starts is not None:
+            refuse_state(state)
+            return read_documents(lambda o,_: self(o), x, starts, exact=True),None
         if state is not None and not self.carries:
             raise ValueError(f'{self.label} carries no state: give it whole sequences')
         y = self.module(x, state) if self.carries else self.module(x)
