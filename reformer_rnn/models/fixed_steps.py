@@ -6,12 +6,14 @@
 __all__ = ['FixedStep', 'FixedSteps']
 
 # %% ../../nbs/30_models/40_fixed_steps.ipynb #45d1cb9e
+import warnings
 from contextlib import nullcontext
 
 import torch
 from torch import Tensor
 from torch.func import functionalize
 
+from ..core import first_line
 from .tape import form_of,state_leaves,with_leaves,without_numbers
 
 # %% ../../nbs/30_models/40_fixed_steps.ipynb #9bd9b7dc
@@ -27,7 +29,7 @@ class FixedStep:
         self.buffers = [o.clone() for o in inputs]
         self.next = None # the step that follows, once it is known
         self.graph = None
-        if self.buffers[0].is_cuda: self.record()
+        if self.buffers[0].is_cuda: self.try_it()
 
     def run(self):
         "Compute it; a state of the same form goes back to where it came from"
@@ -36,6 +38,14 @@ class FixedStep:
         if form_of(after)!=form_of(own): return [logits,*after]
         for a,b in zip(own, after): a.copy_(b)
         return [logits,*own]
+
+    def try_it(self):
+        "Record it, or go on without a graph where that is not possible"
+        try: self.record()
+        except RuntimeError as e:
+            self.graph = None
+            warnings.warn(f'a step cannot be recorded here ({first_line(e)}): decoding goes on '
+                          'without a CUDA graph')
 
     def record(self):
         "Run it once on a stream of its own, as PyTorch asks for, and record what it launches"

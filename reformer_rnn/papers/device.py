@@ -151,7 +151,9 @@ def token_call(
 ): # Function without arguments
     "Read one more token after a text"
     model = device_model(cfg, name).to(cfg.device, dtype)
-    decoder = model.decoder(1)
+    # on a GPU a graph is replayed; a layer that works in blocks would record one in every call here
+    capacity = None if model.one_length else cfg.length+4*cfg.rounds+100
+    decoder = model.decoder(1, capacity=capacity)
     ids = torch.zeros(1, cfg.length, dtype=torch.long, device=cfg.device)
     decoder.read(ids)
     return lambda: decoder(ids[:,0])
