@@ -86,6 +86,7 @@ def check_qkv(
     q:Tensor, # Queries, (b, h, n, d)
     k:Tensor, # Keys, (b, h, m, d)
     v:Tensor, # Values, (b, h, m, any width)
+    grouped:bool=False, # May several heads of queries share one of keys and values?
 ):
     "Raise `ValueError` unless queries, keys and values fit together"
     for name,x in zip('qkv', (q,k,v)):
@@ -95,7 +96,8 @@ def check_qkv(
         if not x.is_floating_point():
             raise ValueError(f'{name} has dtype {x.dtype}: expected a floating point type')
     of_q,of_k,of_v = q.shape,k.shape,v.shape
-    if of_q[:2]!=of_k[:2] or of_k[:3]!=of_v[:3] or of_q[3]!=of_k[3]:
+    shared = grouped and of_q[0]==of_k[0] and of_k[1]>0 and of_q[1]%of_k[1]==0
+    if not (shared or of_q[:2]==of_k[:2]) or of_k[:3]!=of_v[:3] or of_q[3]!=of_k[3]:
         raise ValueError(f'q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not '
                          'fit: batch and heads must agree, k and v must have the same number of '
                          'positions, q and k the same width')

@@ -29,6 +29,7 @@ import reformer_rnn
 from .core import Movable,count_parameters,first_line
 from .files import (
     MANIFEST,REPOSITORY,existing_path,git_commit,read_json,read_together,write_json,write_together)
+from .outside import outside_loader
 
 # %% ../nbs/04_pretrained.ipynb #f48ebb31
 # (module, name) -> class, for all classes of models that can be saved
@@ -510,8 +511,8 @@ def read_config(
     if (folder/MANIFEST).read_text(encoding='utf-8')!=json.dumps(sealed, indent=1):
         raise ValueError(f'{folder/MANIFEST} was edited')
     if 'transformers_version' in read_json(path):
-        raise ValueError(f'{folder} holds a model of transformers: use `load_gpt2`, or its own '
-                         '`from_pretrained`')
+        raise ValueError(f'{folder} holds a model of transformers: use `load_pretrained` for a '
+                         'Llama, SmolLM2 or Qwen2, `load_gpt2`, or its own `from_pretrained`')
     config = read_json(path, dict(format=int, version=str))
     if config['format']>FORMAT:
         raise ValueError(f'{path} was written by version {config["version"]}, in format '
@@ -586,11 +587,12 @@ def load_folder(
 
 # %% ../nbs/04_pretrained.ipynb #b3c29e0a
 def load_pretrained(
-    name, # As for `from_pretrained`
-    **options, # As for `from_pretrained`
+    name, # As for `from_pretrained`; also 'smollm2', or a folder of transformers with a Llama
+    **options, # As for `from_pretrained`; for models of elsewhere `dtype`
 )->Pretrained: # In evaluation mode
     "Load a model of any class"
-    return Pretrained.from_pretrained(name, **options)
+    load = outside_loader(name) or Pretrained.from_pretrained
+    return load(name, **options)
 
 # %% ../nbs/04_pretrained.ipynb #e8de2d2f
 load_model = load_pretrained # the name that older scripts use

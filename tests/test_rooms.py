@@ -10,7 +10,8 @@ ROOMS = {  # Room: the rooms from which it may import, besides its own
     'modes': (),
     'core': ('modes',),
     'files': (),
-    'pretrained': ('core',),  # and modes and files: whoever may import from core may import from all four
+    'outside': ('files',),
+    'pretrained': ('core', 'outside'),  # and modes and files: whoever may import from core may import from all four
     'draw': ('core',),
     'attention': ('core',),
     'hugging_face': ('core',),

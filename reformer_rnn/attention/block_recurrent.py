@@ -241,11 +241,12 @@ def attend_memories(q, memories, r, W):
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #8f23b49e
 class TwoWayAttention(SlidingAttention):
     "Sliding-window attention whose positions also attend to states, with queries of their own"
+    projects_keys = False # states have no position
     def __init__(self, d_model, n_heads, *args, **kwargs):
         super().__init__(d_model, n_heads, *args, **kwargs)
         self.to_q2 = self.projection()
         self.scale2 = new_scale(n_heads, self.qk_scale if self.qk_norm else None)
-        self.to_out = new_linear(2*n_heads*self.d_head, d_model, self.config['bias'])
+        self.to_out = new_linear(2*n_heads*self.d_head, d_model, self.config['bias'] is True)
 
     def project(self, x):
         "Queries, keys and values for the window, and queries for the states"

@@ -15,7 +15,9 @@ from torch import Tensor,nn
 from ..core import check_int,check_mask,state_type
 from .convolution import ShortConvolution
 from .delta import delta_attention
-from .layer import AttentionLayer,register_attention,split_heads
+from .layer import (
+    AttentionLayer,register_attention,split_heads,spread_heads)
+from .rotary import rotate
 from .softmax import unit_keys
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #ad7d4162
@@ -28,6 +30,7 @@ class DeltaState(NamedTuple):
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #4affcf0d
 class DeltaLayer(AttentionLayer):
     "Base of the layers of the delta rule"
+    projects_keys = True
     state_type = DeltaState
     bounded = True
     def __init__(self,
@@ -49,9 +52,9 @@ class DeltaLayer(AttentionLayer):
         self.chunk_size = check_int('chunk_size', chunk_size)
         size = check_int('conv_size', conv_size, minimum=0)
         self.width = self.n_heads*self.d_head
-        bias = self.config['bias']
-        channels = self.width*(1+2*n_steps)
-        self.to_qkv = nn.Linear(d_model, channels, bias=bias)
+        self.key_width = self.n_steps*(self.kv_heads or self.n_heads)*self.d_head
+        channels = self.width+2*self.key_width
+        self.to_qkv = nn.Linear(d_model, channels, bias=bool(self.config['bias']))
         self.conv = ShortConvolution(channels, size) if size else None
         self.to_beta = nn.Linear(d_model, n_steps*n_heads, bias=False)
         self.norm = nn.RMSNorm(self.d_head, eps=1e-5)
@@ -87,15 +90,17 @@ class DeltaLayer(AttentionLayer):
         if not self.gated: return self.to_qkv(x),beta,None,None
         return self.to_qkv(x),beta,self.decays(x),self.heads(x, self.to_gate)
 
-    def attend(self, qkv, beta, decay, gate, state, mask):
+    def turn(self, projected, angles):
+        "Leave the angles for `attend`, because the convolution comes first"
+        return *projected,angles
+
+    def attend(self, qkv, beta, decay, gate, angles=None, *, state, mask):
         "Call `delta_attention` after the convolution"
         check_mask(mask, (qkv.shape[0],self.n_heads,qkv.shape[1],qkv.shape[1]), key_only=True)
         S,inputs = _parts(state, self.conv)
         if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
         qkv = qkv.to(torch.promote_types(qkv.dtype, torch.float32))
-        q,k,v = qkv.split([self.width,self.width*self.n_steps,self.width*self.n_steps], -1)
-        q = unit_keys(split_heads(q, self.n_heads))
-        k,v = (as_writes(x, self.n_heads, self.n_steps) for x in (k,v))
+        q,k,v = _convolved_heads(self, qkv, angles)
         out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, state=S,
                                 normalize_keys=True, mask=mask, chunk_size=self.chunk_size)
         out = self.norm(out.to(self.norm.weight.dtype))
@@ -113,6 +118,17 @@ def _join_projections(
         joined = torch.cat([own.pop(name).detach() for name in parts])
         own[f'to_qkv.{end}'] = nn.Parameter(joined, weights[parts[0]].requires_grad)
     return own
+
+# %% ../../nbs/10_attention/18_delta_layers.ipynb #ebe75175
+def _convolved_heads(layer, qkv, angles):
+    "Queries, keys and values of what has passed the convolution, at their positions if they turn"
+    q,k,v = qkv.split([layer.width,layer.key_width,layer.key_width], -1)
+    q = unit_keys(split_heads(q, layer.n_heads))
+    k,v = (as_writes(x, layer.kv_heads or layer.n_heads, layer.n_steps) for x in (k,v))
+    if angles is not None:
+        q = rotate(q, angles)
+        k = rotate(k, angles.repeat_interleave(layer.n_steps, 2))
+    return q,spread_heads(k, layer.n_heads),spread_heads(v, layer.n_heads)
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #ea4e0298
 def _parts(state, conv):

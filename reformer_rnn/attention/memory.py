@@ -247,6 +247,7 @@ def look_up(
 class MemorizingAttention(SlidingAttention):
     """Sliding-window attention, mixed with attention to the nearest keys of a store (Wu et al.
     2022; Hutchins et al. 2022, section 4)"""
+    projects_keys = False # what it looks up has no position
     state_type = MemoryState
     counts_padding = True
     fixed_length = 'the store is searched block by block, and the exporter cannot loop over them'

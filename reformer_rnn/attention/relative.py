@@ -224,6 +224,7 @@ class RelativeScores(QKVAttention):
 @register_attention('relative')
 class RelativeAttention(RelativeScores):
     "Relative attention with a memory of past inputs (Dai et al. 2019)"
+    projects_keys = False # its positions are relative already
     full_masks = True
     state_type = RelativeState
     bounded = True

@@ -139,11 +139,12 @@ class CosineScores(QKVAttention):
         if distances:
             self.distance_bias = nn.Parameter(torch.empty(n_heads, 32).normal_(std=32**-.5))
         self.scale = new_scale(n_heads, qk_scale if qk_norm else None)
-        self.to_out = new_linear(n_heads*self.d_head, d_model, self.config['bias'])
+        self.to_out = new_linear(n_heads*self.d_head, d_model, self.config['bias'] is True)
 
-    def projection(self):
+    def projection(self, n_heads=None):
         "A new input projection"
-        return new_linear(self.d_model, self.n_heads*self.d_head, self.config['bias'])
+        width = (n_heads or self.n_heads)*self.d_head
+        return new_linear(self.d_model, width, bool(self.config['bias']))
 
     def derived(self):
         """The bucket of every distance in the window, as floats: where weights are averaged, whole

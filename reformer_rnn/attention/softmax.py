@@ -82,8 +82,8 @@ def state_in_room(
 # %% ../../nbs/10_attention/01_softmax.ipynb #5d55227c
 def softmax_attention(
     q:Tensor, # Queries, (b, h, n, d)
-    k:Tensor, # Keys, (b, h, m, d)
-    v:Tensor, # Values, (b, h, m, dv)
+    k:Tensor, # Keys, (b, h, m, d), or fewer heads that queries share
+    v:Tensor, # Values, (b, h, m, dv), with as many heads as keys
     *,
     causal:bool=False, # Hide later positions? The queries are the last n of the keys' positions
     # Boolean, True where attending is allowed: a key mask (b, m) or broadcastable to (b, h, n, m)
@@ -97,7 +97,7 @@ def softmax_attention(
 # causal
 ):
     "Softmax attention (Vaswani et al. 2017, equation 1)"
-    check_qkv(q, k, v)
+    check_qkv(q, k, v, grouped=True)
     if mask is not None: q,k,v = hide_all(q, k, v, mask, causal)
     if causal:
         state,mask = causal_memory(state, k, v, mask)
@@ -153,6 +153,7 @@ def attention_weights(
 class SoftmaxAttention(QKVAttention):
     "Softmax attention with separate queries, keys and values"
     full_masks = True
+    shares_keys = True
     state_type = KVState
     def even_steps(self, state):
         "Every token attends in the same way"
