@@ -44,11 +44,11 @@ def check(name, text):
                                            f'run: python tools/run_nbs.py nbs/{name}'])
 
 def test_page():
-    "Tables and commands of the page, and the table of the front page."
+    "Tables and commands of the page."
     for source in dict.fromkeys(o.source for o in claims):
         check('claims.ipynb', source_markdown(source, rows(), RESULTS))
         check('claims.ipynb', commands_fold(source, RESULTS))
-    for name in ('claims.ipynb', 'index.ipynb'): check(name, counts_markdown(rows()))
+    check('claims.ipynb', counts_markdown(rows()))
 
 def documents():
     "Source -> text of the five documents, where they are at hand."

@@ -13,12 +13,13 @@ from nbdev.doclinks import nbglob
 
 from sitebuild import agreement, api, html, runs
 from sitebuild.citations import Bibliography
-from sitebuild.convert import Converter, markdown_cell
+from sitebuild.convert import FRONT, Converter, as_page, markdown_cell
 from sitebuild.maths import write_font
-from sitebuild.menu import all_pages, forward, llms, menu_script, moved, parts, plain, slug, toctree
+from sitebuild.menu import (
+    CONTENTS, all_pages, asked, forward, llms, menu_script, moved, parts, plain, search_script, slug, toctree)
 from sitebuild.notebooks import Problems, load, page_name
 
-FRONT, FIRST, PAPERS = 'index', 'reading', 'bibliography'  # pages with a task of their own
+FIRST, PAPERS = 'reading', 'bibliography'  # pages with a task of their own
 CHANGES = 'CHANGELOG.md'
 STAMP = '.made-from'  # in docs/: checksums of what it was made from, and of its pages
 PICTURES = '.png', '.jpg', '.jpeg', '.gif', '.svg', '.webp'
@@ -33,21 +34,26 @@ def know(menu, notebooks, cfg):
     "What the templates of the site need to know of its pages."
     about = dict(GitHub=cfg.git_url)
     if (cfg.config_path/CHANGES).exists(): about = dict(Changes=f'{cfg.git_url}/blob/{cfg.branch}/{CHANGES}') | about
-    part = lambda o: dict(name=o.name, slug=slug(o.name), names=[nb.page for nb in o.pages],
-                          pages=[dict(name=nb.page, title=plain(nb.title)) for nb in o.pages])
+    entry = lambda nb: dict(name=nb.page, title=plain(nb.title), minutes=nb.minutes)
+    def part(o):
+        groups = [dict(name=name, pages=[*map(entry, listed)]) for name, listed in o.groups.items() if listed]
+        return dict(name=o.name, slug=slug(o.name), developers=o.developers, names=[nb.page for nb in o.pages],
+                    groups=groups, details={owner: [*map(entry, found)] for owner, found in o.details.items()})
     return dict(menu=[part(o) for o in menu], about=[dict(name=name, href=href) for name, href in about.items()],
                 descriptions={nb.page: plain(nb.description) for nb in notebooks})
 
-def write_sources(notebooks, menu, converter, cfg, folder):
+def write_sources(notebooks, menu, words, converter, cfg, folder):
     "Write all that Sphinx reads into `folder`; give the places from which the cells of each page come."
     shutil.copytree(cfg.nbs_path/'_site', folder, dirs_exist_ok=True)
     (folder/'site.json').write_text(json.dumps(known := know(menu, notebooks, cfg)))
     (folder/'_static'/'menu.js').write_text(menu_script(known['menu']))
-    contents = '\n\n'.join([all_pages(menu), *map(toctree, menu)])
+    (folder/f'{CONTENTS}.ipynb').write_text(json.dumps(as_page([markdown_cell(all_pages(menu)) | dict(id='contents')])))
+    front = next(nb for nb in notebooks if nb.page == FRONT)
+    (folder/'_static'/'pages.js').write_text(search_script(menu, front, words))
     places = {}
     for nb in sorted(notebooks, key=lambda nb: nb.page == PAPERS):  # the list of papers names whoever cites them
         page, places[nb.page] = converter.page(nb)
-        if nb.page == FRONT: page['cells'].append(markdown_cell(contents) | dict(id='contents'))
+        if nb.page == FRONT: page['cells'].append(markdown_cell(toctree(menu)) | dict(id='contents'))
         target = folder/f'{nb.page}.ipynb'
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(page, indent=1))
@@ -90,14 +96,15 @@ def build(cfg, folder):
     stop(problems)
 
     menu = parts(nbs, notebooks, FRONT, problems)
+    words = asked(nbs, notebooks, problems)
     old = moved(nbs, notebooks, problems)
     stop(problems)
     bibliography = Bibliography(by_page[PAPERS], problems)
     library = api.Library(notebooks, problems)
     package = agreement.Package(cfg.lib_path)
-    converter = Converter(notebooks, library, package, bibliography, old, cfg, problems)
+    converter = Converter(notebooks, library, package, bibliography, menu, old, cfg, problems)
     source, site = folder/'source', folder/'site'
-    places = write_sources(notebooks, menu, converter, cfg, source)
+    places = write_sources(notebooks, menu, words, converter, cfg, source)
     bibliography.check()
     stop(problems)
     sphinx(source, site, cfg, places, problems)
@@ -106,7 +113,7 @@ def build(cfg, folder):
     for path in unused: path.unlink(missing_ok=True)
     shutil.rmtree(site/'_sources', ignore_errors=True)
     (site/'.nojekyll').touch()
-    html.finish(site, runs.read_rows(nbs/'results'/'claims.json'))
+    html.finish(site, runs.read_rows(nbs/'results'/'claims.json'), {nb.page: nb.minutes for nb in notebooks})
     write_font([page.read_text() for page in sorted(site.rglob('*.html'))], site/'_static'/'maths.woff')
     problems += html.faults(site)
     (site/'llms.txt').write_text(llms(menu, by_page[FRONT], cfg))

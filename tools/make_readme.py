@@ -13,6 +13,8 @@ from nbdev.process import extract_directives
 
 NOTE = '<!-- Made from nbs/index.ipynb by tools/make_readme.py: edit there. -->'
 
+EMBEDDED = re.compile(r'data:image/svg\+xml;base64,([\w+/=]+)')
+MECHANISM = re.compile(r'<figure class="mechanism".*?<img alt="([^"]*)" src="([^"]*)">', re.S)
 PICTURES = {'image/svg+xml': 'svg', 'image/png': 'png'}
 
 def from_root(markdown, folder):
@@ -29,7 +31,12 @@ def output(out, pictures, folder, alt=''):
         content = ''.join(data[kind])
         pictures[name] = content.encode() if kind == 'image/svg+xml' else base64.b64decode(content)
         return f'![{alt}]({name})'
-    if 'text/markdown' in data: return from_root(''.join(data['text/markdown']), folder)
+    def kept(found):
+        pictures[name := f'images/readme_{len(pictures) + 1}.svg'] = base64.b64decode(found[1])
+        return name
+    shown = {kind: EMBEDDED.sub(kept, from_root(''.join(data[kind]), folder)) for kind in ('text/markdown', 'text/html') if kind in data}
+    if 'text/markdown' in shown: return shown['text/markdown']
+    if mechanism := MECHANISM.search(shown.get('text/html', '')): return f'![{mechanism[1]}]({mechanism[2]})'
     text = ''.join(out.get('text', data.get('text/plain', '')))
     return block(text) if text.strip() and out.get('name') != 'stderr' else ''
 

@@ -36,6 +36,7 @@ def know_page(app, pagename, templatename, context, doctree):
     context['toctree'] = lambda **kwargs: ''
     context['description'] = SITE['descriptions'].get(pagename, '')
     shown = re.search(r'<img[^>]*\ssrc="([^"]+\.png)"', context.get('body', ''))
-    if shown: context['picture'] = app.config.html_baseurl + normpath(f'{pagename}/../{shown[1]}')
+    place = normpath(f'{pagename}/../{shown[1]}') if shown else '_static/share.png'
+    context['picture'] = app.config.html_baseurl + place
 
 def setup(app): app.connect('html-page-context', know_page, priority=400)

@@ -7,6 +7,7 @@ from . import api
 
 ENTRY = re.compile(r'data-api="([^"]+)".*?<pre>(.*?)</pre>', re.S)
 FOLDED = re.compile(r'<details class=api-code>.*?<pre>(.*?)</pre>', re.S)
+CODE = re.compile(r'<pre>(.*?)</pre>', re.S)
 REFERENCE = 'id="reference"'
 
 class Package:
@@ -37,11 +38,22 @@ def entries(page):
     "Key and signature of each definition that the HTML of a `page` documents, from top to bottom."
     return [(key, words(shown)) for key, shown in ENTRY.findall(page)]
 
+def shown(page):
+    "The source of each definition that the lesson of a `page` shows, by its name."
+    found = {}
+    for mark in re.finditer(rf'id="([\w.]+){api.LESSON}"', page):
+        name, code = mark[1], words(CODE.search(page, mark.end())[1])
+        found |= {name: own for node, own in api.extents(ast.parse(code), code.split('\n'))
+                  if getattr(node, 'name', None) == name}
+    return found
+
 def sources(page):
-    "The source that is folded into each entry of the HTML of a `page`, by key; a method has that of its class."
-    parts = re.split(r'data-api="([^"]+)"', page)
+    """The source of each definition that the HTML of a `page` documents, by key: folded into its entry, or shown in the
+    lesson. A method has that of its class."""
+    parts, lesson = re.split(r'data-api="([^"]+)"', page), shown(page)
     found = {key: FOLDED.search(text) for key, text in zip(parts[1::2], parts[2::2])}
-    return {key: words(code[1]) for key, code in found.items() if code}
+    folded = {key: words(code[1]) for key, code in found.items() if code}
+    return {key: lesson[name] for key in found if (name := key.partition(':')[2]) in lesson} | folded
 
 def check_sources(page, found, library, package, problems):
     "The reference follows the lesson, and every entry that is `found` there holds the source of the module."

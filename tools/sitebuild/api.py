@@ -276,14 +276,14 @@ def landmarks(found):
 def entry(o, text, source, shown=False):
     """The Markdown of the definition `o` and, if it is a class, of its methods: a line that a click opens.
 
-    `source` gives the address of code. If the lesson has `shown` it, the entry leads there, too.
+    `source` gives the address of code. If the lesson has `shown` it, the entry leads there; otherwise it holds it.
     """
     # a heading has its name as its id by itself, unless there is a dot in it
     mark = lambda d: (f' id="{d.anchor}"' if '.' in d.name else '') + f' data-api="{d.key}"'
     first, rest = body(o, text, source(o))
-    if shown: rest += f' <a class="api-source" href="#{lesson_anchor(o)}">in the lesson</a>'
-    parts = [f'### `{o.name}`', f'<details class="api"{mark(o)}><summary>', first, '</summary>', rest,
-             fold('Code', o.code)]
+    if shown: rest += f' <a class="api-source" href="#{lesson_anchor(o)}">code in the lesson</a>'
+    parts = [f'### `{o.name}`', f'<details class="api"{mark(o)}><summary>', first, '</summary>', rest]
+    if not shown: parts.append(fold('Code', o.code))
     for member in (d for d in o.members if d.doc):
         does, called = body(member, text, source(member))
         signed, _, details = called.partition('\n```\n\n')

@@ -15,6 +15,7 @@ CALLOUT = re.compile(r'^(?P<fence>:{3,})\s*\{\.callout-(?P<kind>\w+)(?P<attribut
                      r'(?P<title>.+)\n)?', re.M)
 ATTRIBUTES = re.compile(r'(?<=\))\{[^}\n]*\}')  # Quarto's, behind a link or a picture
 NOISE = re.compile(r'^\s*<style>\s*progress\b')  # what fastprogress leaves behind
+FRONT = 'index'
 WIDE = 640  # pixels; a wider figure scrolls on a phone instead of shrinking
 # Lines of a cell from which on its code is folded, unless it says `#| code-fold: false`: what stands aside of the
 # text, other code, and definitions.
@@ -47,6 +48,12 @@ def counted(source):
 
 def is_test(kind): return kind.endswith('test') or kind.endswith('tests')
 
+def as_page(cells):
+    "The `cells` as a notebook, as MyST-NB reads it."
+    metadata = dict(kernelspec=dict(name='python3', display_name='python3', language='python'),
+                    language_info=dict(name='python', pygments_lexer='ipython3'))
+    return dict(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5)
+
 def markdown_cell(text): return dict(cell_type='markdown', metadata={}, source=text)
 
 def kind_of(cell): return cell['metadata']['mystnb']['code_prompt_show'] if isinstance(cell, dict) else None
@@ -74,10 +81,12 @@ def together(cells):
 
 class Converter:
     "What is known of all notebooks, to convert each of them; what is wrong goes to `problems`."
-    def __init__(self, notebooks, library, package, bibliography, moved, cfg, problems):
+    def __init__(self, notebooks, library, package, bibliography, menu, moved, cfg, problems):
         self.notebooks, self.library, self.package, self.bibliography = notebooks, library, package, bibliography
         self.moved, self.cfg, self.problems = moved, cfg, problems
         self.root = cfg.config_path.resolve()
+        self.details = {owner: found for part in menu for owner, found in part.details.items()}
+        self.owners = {nb.page: owner for owner, found in self.details.items() for nb in found}
         self.by_path = {nb.path.resolve(): nb for nb in notebooks}
 
     def repository(self, name):
@@ -176,6 +185,8 @@ class Converter:
         origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)})'
         if nb.module:
             origin = f'Module: `{self.cfg.lib_name}.{nb.module}`. ' + origin
+        if nb.page != FRONT and not nb.said: origin = f'{nb.minutes} minutes. ' + origin
+        if owner := self.owners.get(nb.page): origin = f'A detail of [](/{owner}.ipynb). ' + origin
         return '\n\n'.join([*lines, f'{{.origin}}\n{origin}'])
 
     @cached_property
@@ -206,7 +217,8 @@ class Converter:
                 html = re.sub(r'<style.*?</style>\s*', '', ''.join(data['text/html']), flags=re.S)
                 data['text/html'] = figures.packed_inside(html)
             if 'text/markdown' in data:
-                data['text/markdown'] = self.markdown(nb, cell.place, ''.join(data['text/markdown']))
+                text = figures.packed_inside(''.join(data['text/markdown']))
+                data['text/markdown'] = self.markdown(nb, cell.place, text)
             if data or out.output_type == 'stream': yield out
 
     def picture(self, place, option, outputs):
@@ -259,10 +271,16 @@ class Converter:
         helpers = [o for o, _ in defined if isinstance(o, api.Rest)]
         if helpers: yield '\n\n'.join(['### Helpers', *map(api.rest, helpers)]), nb.place(0)
 
+    def more(self, nb):
+        "The pages that hold the details of this one, for they are in no menu."
+        line = lambda o: f'- [](/{o.page}.ipynb): {self.markdown(nb, o.place(0), o.description)}'
+        return '\n'.join(['## Details on pages of their own', '', *map(line, self.details[nb.page])])
+
     def cells(self, nb):
         """Every cell of a page with the place it comes from: the lesson, and the reference after it.
 
-        The lesson shows the code that is marked with `#| exports`; other definitions stand in the reference alone.
+        The lesson shows the code that is marked with `#| exports`; other definitions stand in the reference alone, to
+        which every name in the text leads.
         """
         defined = []
         needed = pasting.imports(nb, self.cfg.lib_name, self.problems)
@@ -279,6 +297,7 @@ class Converter:
                 yield api.landmarks(definitions), cell.place
             if cell.cell_type == 'markdown': yield self.text(nb, cell), cell.place
             elif cell.source and (made := self.code(nb, cell)): yield made, cell.place
+        if self.details.get(nb.page): yield self.more(nb), nb.place(0)
         yield from self.reference(nb, defined)
         if nb is self.bibliography.notebook:
             yield f'## Citing this library\n\n```bibtex\n{project_bibtex(self.cfg)}\n```', nb.place(0)
@@ -289,6 +308,4 @@ class Converter:
         for i, (cell, place) in enumerate(together(self.cells(nb))):
             cells.append((markdown_cell(cell) if isinstance(cell, str) else cell) | dict(id=f'c{i}'))
             places.append(place)
-        metadata = dict(kernelspec=dict(name='python3', display_name='python3', language='python'),
-                        language_info=dict(name='python', pygments_lexer='ipython3'))
-        return dict(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5), places
+        return as_page(cells), places

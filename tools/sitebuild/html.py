@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from . import runs
 from .citations import anchor as slug
 from .figures import without_loss
-from .lighter import lighter
+from .lighter import coloured, drawings, lighter
 
 SUMMARY = re.compile(r'<summary>\s*<p>(.*?)</p>\s*</summary>', re.S)  # a summary holds no paragraph
 FOLDED = re.compile(r'<details class="admonition hide above-input">\s*<summary[^>]*>\s*<p[^>]*>([^<]*)</p>.*?'
@@ -24,11 +24,17 @@ LONG_NAME = re.compile(r'((?:_images/|_static/mystnb\.)[0-9a-f]{12})[0-9a-f]{52}
 
 IMAGE = re.compile(r'(?<=_images/)[\w.-]+\.png')
 
-def finish(site, rows=()):
+def finish(site, rows=(), minutes=()):
     """Make all pages of the folder `site` lighter, by the marks in code that change nothing, and tables of claims
-    usable: with places, labels, and a picture of the runs where `rows` has them by the place."""
+    usable: with places, labels, and a picture of the runs where `rows` has them by the place. Cards have the `minutes`
+    of the page to which they lead."""
+    minutes = dict(minutes)
     for file in list(site.rglob('*.*')):
         if LONG_NAME.search(file.as_posix()): file.rename(LONG_NAME.sub(r'\1', file.as_posix()))
+    style = site/'_static'/'site.css'
+    style.write_text('\n'.join([style.read_text(), *drawings()]))
+    code = site/'_static'/'pygments.css'
+    code.write_text(coloured(code.read_text()))
     pixels = {o.name: without_loss(o).name for o in (site/'_images').glob('*.png')}
     for page in site.rglob('*.html'):
         text = SUMMARY.sub(r'<summary>\1</summary>', page.read_text())
@@ -36,10 +42,12 @@ def finish(site, rows=()):
             up = '../'*page.relative_to(site).as_posix().count('/')
             text = text.replace('</head>', f'<script src="{up}_static/mechanisms.js" defer></script></head>', 1)
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
-        text = PRINTED.sub(columns, share_colours(text, site/'_static'/'site.css'))
+        text = PRINTED.sub(columns, share_colours(text, style))
         finished = partial(ledger, rows=dict(rows))
+        name = page.relative_to(site).as_posix()
+        text = LIST.sub(lambda found: timed(found[0], name, minutes), text)
         text = IMAGE.sub(lambda found: pixels.get(found[0], found[0]), LONG_NAME.sub(r'\1', text))
-        page.write_text(lighter(TABLE.sub(lambda found: one_line(finished(found)), text)))
+        page.write_text(lighter(TABLE.sub(lambda found: one_line(prose_left(finished(found))), text)))
 
 def share_colours(page, style):
     "The text of a page without the colours of the theme, which the file `style` then has."
@@ -53,6 +61,32 @@ def columns(found):
     "An output with a mark if its lines have columns, which must not be broken."
     return f'{found[1]}{" columns"*(len(COLUMNS.findall(found[3])) > 1)}{found[2]}{found[3]}'
 
+ROW, CELL = re.compile(r'<tr[^>]*>.*?</tr>', re.S), re.compile(r'<(t[hd])([^>]*)>(.*?)</\1>', re.S)
+PROSE = re.compile(r'[^\W\d_]+(?:[\s,;:]+[^\W\d_]+){2}')
+
+def prose_left(table):
+    "A `table` of a data frame in which columns of words begin at the left, under their heads; numbers end at the right."
+    rows = [CELL.findall(row) for row in ROW.findall(table)]
+    widest = max(map(len, rows), default=0)
+    if 'class="dataframe"' not in table or any('span=' in cell[1] for row in rows for cell in row): return table
+    prose = {i for row in rows[1:] if len(row) == widest for i, cell in enumerate(row) if i and PROSE.search(words(cell[2]))}
+    if not prose: return table
+    def left(row):
+        places = iter(range(widest + 1))
+        mark = lambda cell: f'<{cell[1]}{cell[2]} class="w">{cell[3]}</{cell[1]}>' if next(places) in prose else cell[0]
+        return CELL.sub(mark, row[0])
+    return ROW.sub(left, table)
+
+LIST = re.compile(r'<div class="cards.*?</div>', re.S)
+ITEM = re.compile(r'<li>(.*?href="([^"#]+)\.html.*?</li>)', re.S)
+
+def timed(cards, page, minutes):
+    "A list of `cards` on a `page`, each with the minutes that what it leads to takes."
+    def item(found):
+        target = normpath(join(dirname(page), found[2]))
+        return f'<li data-minutes="{minutes[target]} minutes">{found[1]}' if target in minutes else found[0]
+    return ITEM.sub(item, cards)
+
 def one_line(table):
     "A table in which no line ends beside the sign of an interval, as in 1.2 ± 0.1."
     return table.replace(' ± ', '&nbsp;±&nbsp;')
@@ -60,6 +94,7 @@ def one_line(table):
 VERDICT = re.compile(r'(<td data-label="verdict">)(?:<p>)?(<strong>.*?</strong>); (.*?)(?:</p>)?</td>', re.S)
 WHY = r'\1<details class="why"><summary>\2</summary>\3</details></td>'
 
+FIRM = '◆'
 HERE = re.compile(r'(<td data-label="here">.*?)</td>', re.S)
 
 def words(html): return ' '.join(unescape(re.sub('<[^>]+>', '', html)).split())
@@ -79,9 +114,10 @@ def ledger(found, rows=()):
         name = slug(words(line[2].partition('</strong>')[0]))
         if name in rows: shown = HERE.sub(rf'\1{runs.picture(rows[name])}</td>', shown, count=1)
         verdict = words(re.findall(r'<td>(.*?)</td>', line[2], re.S)[labels.index('verdict')]).partition(';')[0]
+        verdict = verdict.removesuffix(f' {FIRM}')  # the mark of what remains under Holm's correction
         link = f'<a class="headerlink" href="#claim-{name}" title="Link to this claim">¶</a></strong>'
         return (f'<tr{line[1]} id="claim-{name}" '
-                f'data-verdict="{escape(verdict)}">{shown.replace("</strong>", link, 1)}</tr>')
+                f'data-verdict="{escape(verdict)}"{" data-firm"*(FIRM in line[2])}>{shown.replace("</strong>", link, 1)}</tr>')
     head, mark, body = found[0].partition('<tbody>')
     body = re.sub(r'<tr([^>]*)>(.*?)</tr>', row, body, flags=re.S)
     table = head.replace('class="', 'class="ledger ', 1) + mark + body

@@ -29,40 +29,59 @@ DRAWINGS = re.compile(r'<svg xmlns="http://www.w3.org/2000/svg" style="display: 
 RAYS = 'M12 1v2m0 18v2M1 12h2m18 0h2M4.2 4.2l1.4 1.4m12.8 12.8 1.4 1.4m0-15.6-1.4 1.4M5.6 18.4l-1.4 1.4'
 CIRCLE = 'M7 12a5 5 0 0 1 10 0a5 5 0 0 1-10 0'
 MOON = 'M12 3a7.5 7.5 0 0 0 8 12.4a9 9 0 1 1-8-12.4z'
-ICONS = {  # name: (title, lines, a part that is filled)
-    'toc': ('Contents', 'M4 6h16M4 12h16M4 18h10', ''),
-    'menu': ('Menu', 'M3 6h18M3 12h18M3 18h18', ''),
-    'arrow-right': ('Expand', 'M9 18l6-6-6-6', ''),
-    'sun': ('Light mode', CIRCLE + RAYS, ''),
-    'moon': ('Dark mode', MOON, ''),
-    'sun-with-moon': ('Auto light/dark, in light mode', CIRCLE + RAYS, 'M12 7a5 5 0 0 0 0 10z'),
-    'moon-with-sun': ('Auto light/dark, in dark mode', MOON, 'M4 12a9 9 0 0 0 16 3.4z')}
+ICONS = {  # name: (lines, a part that is filled)
+    'toc': ('M4 6h16M4 12h16M4 18h10', ''),
+    'menu': ('M3 6h18M3 12h18M3 18h18', ''),
+    'arrow-right': ('M9 18l6-6-6-6', ''),
+    'sun': (CIRCLE + RAYS, ''),
+    'moon': (MOON, ''),
+    'sun-with-moon': (CIRCLE + RAYS, 'M12 7a5 5 0 0 0 0 10z'),
+    'moon-with-sun': (MOON, 'M4 12a9 9 0 0 0 16 3.4z')}
 
-def icon(name, title, lines, filled):
-    "A drawing of the theme, with the same name and title."
-    fill = filled and f'<path d="{filled}" class=filled />'  # site.css draws both
-    return f'<symbol id="svg-{name}" viewBox="0 0 24 24"><title>{title}</title><path d="{lines}"/>{fill}</symbol>'
+USE = re.compile(r'<svg(?: class="?([\w -]+)"?)?>\s*<use href="#svg-([\w-]+)"></use>\s*</svg>')
 
-SYMBOLS = f'<svg style="display:none">{"".join(icon(name, *parts) for name, parts in ICONS.items())}</svg>\n'
+def used(found):
+    "A place for a drawing, which site.css then has: once for all pages."
+    return f'<svg class="{" ".join(filter(None, [found[1], "i-" + found[2]]))}" aria-hidden="true"></svg>'
+
+def drawings():
+    "The rules that draw the buttons, in the colour of their text."
+    stroke = 'fill="none" stroke="%23000" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"'
+    for name, (lines, filled) in ICONS.items():
+        fill = filled and f'<path d="{filled}"/>'
+        shape = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="{lines}" {stroke}/>{fill}</svg>'
+        yield f".i-{name} {{ background: currentColor; mask: url('data:image/svg+xml,{shape}') center/contain no-repeat; }}"
+
+# The theme lists every definition of a page beside it; headings are enough, for the reference is a list itself.
+LISTED = re.compile(r'(<li><a class="?reference[^>]*href="#reference">Reference</a>)<ul>.*?</ul>(?=\s*</li>)', re.S)
 
 COLOURED = re.compile(r'<span class=(\w+)>([^<]*)</span>')  # a mark in code; an <i> does the same with six letters less
 # Kinds of marks that the site draws alike: they get one name, and neighbours become one mark.
+# The three kinds that code is full of have a tag of one letter, which saves half a megabyte.
+TAGS = {'k': 'b', 's': 'u', 'c': 'i'}
 ALIKE = {'sa': 's', 's1': 's', 's2': 's', 'si': 's', 'se': 's', 'sd': 's', 'c1': 'c', 'kn': 'k', 'ow': 'k'}
 NEIGHBOURS = re.compile(r'<i class=(\w+)>([^<]*)</i>(\s*)<i class=\1>')
 TAG = re.compile(r'<[a-z][^<>]*>')
 ONE_CLASS = re.compile(r' class="([\w-]+)"(?!/)')  # needs no quotes, unless a slash would become part of it
 CELL_END = re.compile(r'</t[dh]>(?=\s*(?:<t[dh]\b|</tr>))')  # HTML lets the next cell, or the end of the row, say it
+SHORT = re.compile(rf'<i class=([{"".join(TAGS)}])>([^<]*)</i>')
 AS_IT_IS = re.compile(r'(<(pre|script|textarea)\b.*?</\2>)', re.S)  # where spaces count
 
 def marked(code):
     "A block of `code` with as few marks as give every letter its colour."
     code = COLOURED.sub(lambda found: f'<i class={ALIKE.get(found[1], found[1])}>{found[2]}</i>', code)
     while (joined := NEIGHBOURS.sub(r'<i class=\1>\2\3', code)) != code: code = joined
-    return code
+    return SHORT.sub(lambda found: f'<{TAGS[found[1]]}>{found[2]}</{TAGS[found[1]]}>', code)
+
+def coloured(style):
+    "The rules of the `style` of code, which hold for the short tags as well."
+    for kind, tag in TAGS.items():
+        style = style.replace(f'.highlight .{kind} {{', f'.highlight :is(.{kind}, {tag}:not([class])) {{')
+    return style
 
 def lighter(page):
     "The text of a page without marks that have no effect, indentation, and drawings that nobody sees."
-    page = DRAWINGS.sub(lambda _: SYMBOLS, page, count=1)
+    page = LISTED.sub(r'\1', USE.sub(used, DRAWINGS.sub('', page, count=1)))
     for pattern, shorter in CHANGES: page = pattern.sub(shorter, page)
     page = TAG.sub(lambda tag: ONE_CLASS.sub(r' class=\1', tag[0]), page)
     parts = AS_IT_IS.split(page)  # text, block, name of its tag, text, ...

@@ -1,6 +1,7 @@
 "Read notebooks the way nbdev publishes them, and say what is wrong with them."
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import yaml
@@ -14,6 +15,8 @@ from nbdev.process import NBProcessor, extract_directives
 PROCESSORS = [FrontmatterProc] + [getattr(nbdev_processors, name) for name in '''populate_language strip_ansi
     hide_line filter_stream_ rm_header_dash ai_magics clean_magics hide_ strip_hidden_metadata'''.split()]
 UNSHOWN = {'default_exp'}  # cells that are for nbdev alone
+WORDS, LINES = 220, 40  # that are read in a minute
+MINUTES = re.compile(r'\*\*Minutes\*\* (\d+)')
 OPTION = re.compile(r'^#\|\s*([\w-]+)\s*:\s*(.*)$')
 
 class Problems(list):
@@ -46,6 +49,20 @@ class Notebook:
 
     def place(self, cell): return Place(self.name, cell, self.cells[cell].source)
     def link(self, page): return '../'*self.page.count('/') + page
+
+    @cached_property
+    def said(self):
+        "The minutes that the page itself says it takes, if it does."
+        return next((int(found[1]) for cell in self.shown if (found := MINUTES.search(cell.source))), 0)
+
+    @cached_property
+    def minutes(self):
+        "How long the page takes: what it says itself, or prose at a reader's speed and visible code line by line."
+        if self.said: return self.said
+        prose = sum(len(cell.source.split()) for cell in self.shown if cell.cell_type == 'markdown')
+        unseen = '#| export\n', '#| hide', '#| echo: false', '#| default_exp'
+        code = [cell.source for cell in self.shown if cell.cell_type == 'code' and not cell.source.startswith(unseen)]
+        return max(1, round(prose/WORDS + sum(source.count('\n') + 1 for source in code)/LINES))
 
 def page_name(path):
     "The address of the notebook at `path` below the folder of notebooks: numbers for sorting are left out."
