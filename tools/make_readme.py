@@ -32,11 +32,12 @@ def output(out, pictures, folder, alt=''):
         pictures[name] = content.encode() if kind == 'image/svg+xml' else base64.b64decode(content)
         return f'![{alt}]({name})'
     def kept(found):
+        "Keep an embedded drawing as a file, and give its name."
         pictures[name := f'images/readme_{len(pictures) + 1}.svg'] = base64.b64decode(found[1])
         return name
-    shown = {kind: EMBEDDED.sub(kept, from_root(''.join(data[kind]), folder)) for kind in ('text/markdown', 'text/html') if kind in data}
-    if 'text/markdown' in shown: return shown['text/markdown']
-    if mechanism := MECHANISM.search(shown.get('text/html', '')): return f'![{mechanism[1]}]({mechanism[2]})'
+    if 'text/markdown' in data: return EMBEDDED.sub(kept, from_root(''.join(data['text/markdown']), folder))
+    if mechanism := MECHANISM.search(''.join(data.get('text/html', ''))):
+        return f'![{mechanism[1]}]({EMBEDDED.sub(kept, mechanism[2])})'
     text = ''.join(out.get('text', data.get('text/plain', '')))
     return block(text) if text.strip() and out.get('name') != 'stderr' else ''
 

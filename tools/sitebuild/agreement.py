@@ -44,7 +44,7 @@ def shown(page):
     for mark in re.finditer(rf'id="([\w.]+){api.LESSON}"', page):
         name, code = mark[1], words(CODE.search(page, mark.end())[1])
         found |= {name: own for node, own in api.extents(ast.parse(code), code.split('\n'))
-                  if getattr(node, 'name', None) == name}
+                  if getattr(node, 'name', None) == name.rpartition('.')[2]}  # a patched method has a dot
     return found
 
 def sources(page):
@@ -53,7 +53,7 @@ def sources(page):
     parts, lesson = re.split(r'data-api="([^"]+)"', page), shown(page)
     found = {key: FOLDED.search(text) for key, text in zip(parts[1::2], parts[2::2])}
     folded = {key: words(code[1]) for key, code in found.items() if code}
-    return {key: lesson[name] for key in found if (name := key.partition(':')[2]) in lesson} | folded
+    return folded | {key: lesson[name] for key in found if (name := key.partition(':')[2]) in lesson}
 
 def check_sources(page, found, library, package, problems):
     "The reference follows the lesson, and every entry that is `found` there holds the source of the module."

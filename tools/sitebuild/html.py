@@ -65,11 +65,12 @@ ROW, CELL = re.compile(r'<tr[^>]*>.*?</tr>', re.S), re.compile(r'<(t[hd])([^>]*)
 PROSE = re.compile(r'[^\W\d_]+(?:[\s,;:]+[^\W\d_]+){2}')
 
 def prose_left(table):
-    "A `table` of a data frame in which columns of words begin at the left, under their heads; numbers end at the right."
+    "A `table` of a data frame in which columns of words begin at the left; numbers end at the right."
     rows = [CELL.findall(row) for row in ROW.findall(table)]
     widest = max(map(len, rows), default=0)
     if 'class="dataframe"' not in table or any('span=' in cell[1] for row in rows for cell in row): return table
-    prose = {i for row in rows[1:] if len(row) == widest for i, cell in enumerate(row) if i and PROSE.search(words(cell[2]))}
+    whole = [row for row in rows[1:] if len(row) == widest]
+    prose = {i for row in whole for i, cell in enumerate(row) if i and PROSE.search(words(cell[2]))}
     if not prose: return table
     def left(row):
         places = iter(range(widest + 1))
@@ -116,8 +117,9 @@ def ledger(found, rows=()):
         verdict = words(re.findall(r'<td>(.*?)</td>', line[2], re.S)[labels.index('verdict')]).partition(';')[0]
         verdict = verdict.removesuffix(f' {FIRM}')  # the mark of what remains under Holm's correction
         link = f'<a class="headerlink" href="#claim-{name}" title="Link to this claim">¶</a></strong>'
-        return (f'<tr{line[1]} id="claim-{name}" '
-                f'data-verdict="{escape(verdict)}"{" data-firm"*(FIRM in line[2])}>{shown.replace("</strong>", link, 1)}</tr>')
+        firm = ' data-firm' if FIRM in line[2] else ''
+        return (f'<tr{line[1]} id="claim-{name}" data-verdict="{escape(verdict)}"{firm}>'
+                f'{shown.replace("</strong>", link, 1)}</tr>')
     head, mark, body = found[0].partition('<tbody>')
     body = re.sub(r'<tr([^>]*)>(.*?)</tr>', row, body, flags=re.S)
     table = head.replace('class="', 'class="ledger ', 1) + mark + body

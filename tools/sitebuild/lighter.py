@@ -50,7 +50,8 @@ def drawings():
     for name, (lines, filled) in ICONS.items():
         fill = filled and f'<path d="{filled}"/>'
         shape = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="{lines}" {stroke}/>{fill}</svg>'
-        yield f".i-{name} {{ background: currentColor; mask: url('data:image/svg+xml,{shape}') center/contain no-repeat; }}"
+        mask = f"url('data:image/svg+xml,{shape}') center/contain no-repeat"
+        yield f'.i-{name} {{ background: currentColor; mask: {mask}; }}'
 
 # The theme lists every definition of a page beside it; headings are enough, for the reference is a list itself.
 LISTED = re.compile(r'(<li><a class="?reference[^>]*href="#reference">Reference</a>)<ul>.*?</ul>(?=\s*</li>)', re.S)

@@ -97,8 +97,9 @@ def all_pages(found):
             if listed and o.groups['experiments']: lines += ['', f'**{group.capitalize()}**', '']
             for nb in listed: lines += [line(nb), *(line(detail, 1) for detail in o.details.get(nb.page, []))]
         return '\n'.join(lines)
-    return '\n\n'.join(['# All pages', '{.lead}\nEvery page of this site, with the minutes that reading it takes. Those '
-                        'that are set in belong to the page above them, and are not in the menu.', *map(part, found)])
+    about = ('{.lead}\nEvery page of this site, with the minutes that reading it takes. Those that are set in belong '
+             'to the page above them, and are not in the menu.')
+    return '\n\n'.join(['# All pages', about, *map(part, found)])
 
 def menu_script(menu):
     """The script with which a page fills the parts of the `menu` to which it does not belong.
