@@ -35,7 +35,7 @@ LONG_CELLS = {  # Notebook: what stands first in a longer cell that is one thing
     '10_attention/03_lsh': {'lsh_attention'},
     '15_kernels/02_linear': {'_CausalLinear', '_backward'},
     '30_models/15_foreign': {'gpt2'},
-    'index': {'table'}}
+    }
 FREE = re.compile(r'fig-alt|https?://')  # alternative texts and addresses may be longer
 
 def modules():
