@@ -27,7 +27,7 @@ function fillMenu() {
 
 // The menu opens at the page that is read.
 function showCurrentPage() {
-  const current = document.querySelector('.menu .current-page'), scroll = document.querySelector('.sidebar-scroll');
+  const current = document.querySelector('.menu .current-page > a'), scroll = document.querySelector('.sidebar-scroll');
   if (!current || !scroll) return;
   const place = current.getBoundingClientRect(), frame = scroll.getBoundingClientRect();
   if (place.top >= frame.top && place.bottom <= frame.bottom - 40) return;
