@@ -6,82 +6,32 @@
 __all__ = []
 
 # %% ../../nbs/10_attention/94_check_states.ipynb #c4d16e84
-import math
-
 import torch
 
-from .layer import AttentionLayer,run_segments
+from .layer import AttentionLayer
+from .promises import need_state
 from .report import (
-    Failed,Skipped,differ,distance,example,in_words,is_tree,layer_check,need_fixed)
-from ..core import map_state,select_state,state_nbytes
-
-# %% ../../nbs/10_attention/94_check_states.ipynb #5bbcd763
-def _need_state(subject):
-    "Skip a check unless the layer is causal, carries a state and is not random"
-    if not subject.takes_state: raise Skipped('it takes no argument `state`')
-    if not subject.causal: raise Skipped('it does not promise to be causal')
-    need_fixed(subject)
-
-def _cuts(n):
-    "Ways to cut n positions, simple ones first"
-    found = [(n-1,1),(1,n-1),(1,)*n]
-    if n>5: found += [(n//3,n-n//3),(1,2,n-3)]
-    return list(dict.fromkeys(found))
-
-# %% ../../nbs/10_attention/94_check_states.ipynb #a0490f8b
-@layer_check('whole = segments = tokens', 'a sequence may be cut anywhere, and its state carried')
-def _check_segments(subject):
-    _need_state(subject)
-    module = subject.module()
-    most = getattr(module, 'same_up_to', math.inf)
-    sizes = [n for n in subject.sizes if n<=most]
-    if not sizes: raise Skipped(f'it promises this for texts of up to {most} positions only')
-    for n in sizes:
-        x = subject.input(2, n)
-        with torch.no_grad(): whole,state = subject.call(module, x)
-        if state is None: raise Failed('takes a state and returns none', **example(subject, x))
-        for lengths in _cuts(n): _same_in_pieces(subject, module, x, whole, lengths)
-    more = '' if most==math.inf else f'; beyond {most} it depends on the cuts, as the layer says'
-    return f'up to {n} positions{more}'
-
-# %% ../../nbs/10_attention/94_check_states.ipynb #4acc22c8
-def _same_in_pieces(subject, module, x, whole, lengths):
-    "Compare pieces with the whole"
-    shown = ', '.join(map(str, lengths[:4]))+(', ...' if len(lengths)>4 else '')
-    try:
-        with torch.no_grad():
-            y,_ = run_segments(lambda x,state: subject.call(module, x, state), x, lengths)
-    except Exception as e:
-        raise Failed(f'pieces of {shown}: {in_words(e)}', **example(subject, x)) from e
-    found = differ(subject, y, whole)
-    if found is None: return
-    raise Failed(f'pieces of {shown} differ from the whole by {found[1]:.2g}, first at position '
-                 f'{found[0]}', **example(subject, x, lengths=list(lengths), position=found[0],
-                                          difference=found[1]))
+    Failed,Skipped,example,in_words,is_tree,layer_check)
+from ..core import map_state,state_nbytes
 
 # %% ../../nbs/10_attention/94_check_states.ipynb #5ccf2908
-@layer_check('branches', 'a state may be used twice: it is a value')
-def _check_branches(subject):
-    _need_state(subject)
+@layer_check('unchanged state', 'a call does not change the state that it is given')
+def _check_unchanged(subject):
+    need_state(subject)
     module = subject.module()
     n = max(n for n in subject.sizes if n<=13)
     x = subject.input(2, n)
     with torch.no_grad():
         _,state = subject.call(module, x)
-        tree = state if is_tree(state) else None
-        kept = map_state(lambda t: t.clone(), tree)
-        once,after = subject.call(module, x[:,:1], state)
-        for _ in range(3): _,after = subject.call(module, -x[:,:1], after)
-        again,_ = subject.call(module, x[:,:1], state)
-    if differ(subject, again, once):
-        raise Failed(f'a state used again gives an output that differs by '
-                     f'{distance(again, once).max():.2g}', **example(subject, x))
+        if not is_tree(state): raise Skipped(f'the state is a {type(state).__name__}')
+        kept = map_state(lambda t: t.clone(), state)
+        after = state
+        for _ in range(3): _,after = subject.call(module, x[:,:1], after)
     changed = []
-    def compare(a, b): changed.append(not torch.equal(a, b))
-    _both(compare, tree, kept)
+    _both(lambda a, b: changed.append(not torch.equal(a, b)), state, kept)
     if any(changed):
         raise Failed('a call changes the state that it is given', **example(subject, x))
-    return 'one state, two continuations'
+    return 'in three calls of one position'
 
 # %% ../../nbs/10_attention/94_check_states.ipynb #3ff04622
 def _both(f, a, b):
@@ -91,29 +41,10 @@ def _both(f, a, b):
     todo = iter(there)
     map_state(lambda t: f(t, next(todo)), a)
 
-# %% ../../nbs/10_attention/94_check_states.ipynb #6c16387d
-@layer_check('rows of a state', 'states are trees of tensors with the batch first')
-def _check_state_rows(subject):
-    _need_state(subject)
-    module = subject.module()
-    n = max(n for n in subject.sizes if n<=13)
-    x = subject.input(3, n)
-    rows = [2,0,0]
-    with torch.no_grad():
-        _,state = subject.call(module, x)
-        if not is_tree(state):
-            raise Skipped(f'the state is a {type(state).__name__}, and no tree of tensors')
-        y,_ = subject.call(module, x[:,:1], state)
-        chosen,_ = subject.call(module, x[rows,:1], select_state(state, rows))
-    found = differ(subject, chosen, y[rows])
-    if found: raise Failed(f'rows {rows} of a state give outputs that differ by {found[1]:.2g}',
-                           **example(subject, x, rows=rows))
-    return f'{state_nbytes(state)//3} bytes per row after {n} positions'
-
 # %% ../../nbs/10_attention/94_check_states.ipynb #a35e31e6
 def _need_attention(subject):
     "Skip a check unless the subject is a recurrent layer of this library"
-    _need_state(subject)
+    need_state(subject)
     if not isinstance(subject.layer, AttentionLayer):
         raise Skipped('it is no AttentionLayer, of which models expect more')
     return subject.module()

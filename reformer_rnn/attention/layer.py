@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'gated_mean', 'spread_heads', 'register_attention', 'head_width',
-           'HeadedLayer', 'check_state_type', 'rows_of', 'check_batch', 'check_input', 'real_context', 'TokenByToken',
-           'AttentionLayer', 'QKVAttention', 'register_layers', 'layer_class', 'build_attention', 'load_weights',
-           'convert_attention', 'run_segments', 'check_recurrent', 'check_causal', 'check_same', 'sdpa']
+           'HeadedLayer', 'check_state_type', 'rows_of', 'check_batch', 'check_input', 'padding_first',
+           'take_positions', 'real_context', 'TokenByToken', 'AttentionLayer', 'QKVAttention', 'register_layers',
+           'layer_class', 'build_attention', 'load_weights', 'convert_attention', 'run_segments', 'check_recurrent',
+           'check_causal', 'check_same', 'sdpa']
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import math
@@ -230,6 +231,24 @@ def project_real(layer, x, mask):
     if mask is None or not layer.config['bias']: return projected
     return [hide_padding(o, mask) if getattr(o, 'ndim', 0)==4 else o for o in projected]
 
+# %% ../../nbs/10_attention/00_layer.ipynb #d7c529c1
+def padding_first(
+    tensors, # Each (b, ..., n, d)
+    mask:Tensor, # Key mask (b, n)
+): # `(tensors, mask, back)`: `take_positions(x, back)` undoes it
+    "Move padding in front of all real positions, for layers that know distances"
+    order = mask.long().argsort(dim=1, stable=True)
+    moved = [take_positions(o, order) for o in tensors]
+    return moved,mask.gather(1, order),order.argsort(1)
+
+def take_positions(
+    x:Tensor, # (b, ..., n, d)
+    places:Tensor, # (b, n), where the position comes from
+)->Tensor:
+    "Positions of each row in another order"
+    index = places.view(places.shape[0], *[1]*(x.ndim-3), places.shape[1], 1)
+    return x.gather(-2, index.expand_as(x))
+
 # %% ../../nbs/10_attention/00_layer.ipynb #dade3991
 def real_context(
     context:Tensor, # (b, m, d_model)
@@ -291,7 +310,7 @@ class AttentionLayer(TokenByToken, HeadedLayer):
     reads_context = False
     recurrent = True # False for a layer that is no RNN in its causal form
     counts_padding = False # True for a layer whose blocks include the padding
-    gaps_take_room = False # True for a layer that knows distances, and so how long a gap is
+    gaps_take_room = False # True for a layer in which padding inside a row takes time
     full_masks = False # True for a layer that also takes masks (b, h, n, m)
     bounded = False # True for a layer whose state does not grow with the text
     same_up_to = math.inf # positions up to which it does not matter how a text is cut
@@ -390,7 +409,7 @@ class QKVAttention(AttentionLayer):
 def register_layers():
     "Import every module of layers, which register by being there; what checks layers is none"
     import_modules('reformer_rnn.attention',
-                   without=('check','check_states','check_uses','guard','report'))
+                   without=('check','check_states','check_uses','guard','promises','report'))
 
 def layer_class(
     name:str, # A key of `attention_layers`

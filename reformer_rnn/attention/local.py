@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['window_distances', 'LocalState', 'empty_local_state', 'into_blocks', 'toeplitz', 'block_bias', 'local_attention',
-           'follow_local', 'extend_local', 'last_local', 'all_real', 'blocked_local_attention', 'attend_one',
-           'window_attention', 'scaled', 'cut_blocks', 'check_past', 'check_local', 'LocalAttention']
+           'follow_local', 'extend_local', 'padding_before', 'last_local', 'all_real', 'blocked_local_attention',
+           'attend_one', 'window_attention', 'scaled', 'cut_blocks', 'check_past', 'check_local', 'LocalAttention']
 
 # %% ../../nbs/10_attention/04_local.ipynb #de909610
 from typing import NamedTuple
@@ -19,7 +19,8 @@ from ..core import (
     ordinary_only,state_type)
 from .backend import check_backend,register_kernel,run_kernel
 from .cache import append_positions,last_positions
-from .layer import QKVAttention,check_state_type,register_attention,sdpa
+from .layer import (
+    QKVAttention,check_state_type,padding_first,register_attention,sdpa,take_positions)
 
 # %% ../../nbs/10_attention/04_local.ipynb #f14eafa1
 def window_distances(
@@ -147,6 +148,13 @@ def extend_local(past, k, v, mask):
     k = append_positions(past.k, k, 2)
     v = append_positions(past.v, v, 2)
     return LocalState(k, v, real)
+
+def padding_before(state, k, v, mask):
+    "Move padding in front of a state, which keeps its length; return both again"
+    seen = extend_local(state, k, v, mask)
+    (k,v),real,_ = padding_first(seen[:2], seen.real)
+    p = state.k.shape[2]
+    return LocalState(k[:,:,:p], v[:,:,:p], real[:,:p]),k[:,:,p:],v[:,:,p:],real[:,p:]
 
 def last_local(state, n):
     "The last n positions of a state"
@@ -284,7 +292,6 @@ def check_local(q, k, v, window, bias, mask, causal, include_self, state):
 @register_attention('local')
 class LocalAttention(QKVAttention):
     "Sliding-window attention; the parameters are those of `SoftmaxAttention`"
-    gaps_take_room = True # it may push older positions out of the window
     state_type = LocalState
     bounded = True
     def __init__(self,
@@ -310,9 +317,14 @@ class LocalAttention(QKVAttention):
         super().check(x, state, context)
 
     def attend(self, q, k, v, state, mask):
-        "Call `local_attention`"
-        return local_attention(q, k, v, window=self.window, include_self=self.include_self,
-                               causal=self.causal, mask=mask, state=state, backend=self.backend)
+        "Call `local_attention`, with padding in front"
+        if mask is not None:
+            (q,k,v),mask,back = padding_first((q,k,v), mask)
+            if state is not None: state,k,v,mask = padding_before(state, k, v, mask)
+        out,state = local_attention(
+            q, k, v, window=self.window, include_self=self.include_self, causal=self.causal,
+            mask=mask, state=state, backend=self.backend)
+        return out if mask is None else take_positions(out, back),state
 
     def extra_repr(self):
         own = f'window={self.window}, include_self={self.include_self}'

@@ -19,7 +19,8 @@ from ..core import (
     cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size,state_type,trusted)
 from .cache import (
     WeightsMark,append_positions,in_room,last_positions,weights_mark)
-from .layer import QKVAttention,register_attention,sdpa,split_heads
+from .layer import (
+    QKVAttention,padding_first,register_attention,sdpa,split_heads,take_positions)
 from .local import all_real,toeplitz
 from .rsa import REM,blend,new_matrices
 from .softmax import KVState,allowed_pairs,causal_memory,hide_all
@@ -150,13 +151,15 @@ def _extend_memory(
     state = cast_state(state, x.dtype)
     if mask is not None or state.mask is not None:
         old = all_real(state.mask, state.x)
-        mask = append_positions(old, all_real(mask, x), 1)
-    return RelativeState(append_positions(state.x, x, 1), mask)
+        real = append_positions(old, all_real(mask, x), 1)
+        x = append_positions(state.x, x, 1)
+        if mask is not None: (x,),real,_ = padding_first((x,), real)
+        return RelativeState(x, real)
+    return RelativeState(append_positions(state.x, x, 1))
 
 # %% ../../nbs/10_attention/09_relative.ipynb #87c84d2e
 class RelativeScores(QKVAttention):
     "Projections and scores of relative attention, whatever is remembered (Dai et al. 2019)"
-    gaps_take_room = True
     def __init__(self,
         d_model:int, # Width of input and output, even
         n_heads:int, # Number of heads
@@ -238,13 +241,16 @@ class RelativeAttention(RelativeScores):
         check_memory(state, x, self.d_model, self.mem_len)
         full = state is None and mask is not None and mask.ndim==4 # serves this call only
         mark = self.mark()
-        known = self.projected(state, mark)
+        moves = mask is not None and not full # padding in front, before what is remembered
+        if moves: (x,),mask,back = padding_first((x,), mask)
+        known = None if moves else self.projected(state, mark)
         seen = _extend_memory(state, x, None if full else mask)
         k,v = self.project_memory(known, seen, x.shape[1])
         q = self.queries(x)
         m = k.shape[2]
         r = self.project_codes(known, m, q, mark is not None)
         out = self.mix(q, k, v, r[:,:m], mask if full else seen.mask)
+        if moves: out = take_positions(out, back)
         seen = map_state(lambda o: last_positions(o, self.mem_len, 1), seen)
         if mark is not None and self.mem_len: self.keep_projected(seen, mark, k, v, r)
         return out,seen

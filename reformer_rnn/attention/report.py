@@ -106,7 +106,7 @@ def sample_input(
     g = torch.Generator().manual_seed(seed)
     return torch.randn(tuple(shape), generator=g, dtype=torch.float64).to(dtype)
 
-LENGTHS = 1,2,3,4,5,7,8,13,16,17,32,40,64 # that are tried
+LENGTHS = 1,2,3,4,5,6,7,8,9,13,16,17,32,40,64 # that are tried
 COARSE = 1e-4 # Tolerance for layers that compute in float32
 
 # %% ../../nbs/10_attention/91_report_card.ipynb #4ce4d0c9

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['distance_buckets', 'unit_vectors', 'scaled_queries', 'attend_scaled', 'init_kernel', 'new_linear', 'new_scale',
-           'CosineScores', 'SlidingAttention', 'also_nothing', 'check_rows', 'replace_rows', 'RSASlidingState',
-           'RSASlidingAttention', 'keep_blocks', 'check_block_keys', 'check_block_end']
+           'CosineScores', 'SlidingAttention', 'check_rows', 'replace_rows', 'RSASlidingState', 'RSASlidingAttention',
+           'keep_blocks', 'check_block_keys', 'check_block_end']
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #95c2e1fe
 import math
@@ -16,10 +16,11 @@ from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,hide_padding,state_type
 from .backend import check_backend
-from .layer import QKVAttention,register_attention,sdpa
-from reformer_rnn.attention.local import (
-    LocalState,all_real,check_past,empty_local_state,extend_local,last_local,window_attention,
-    window_distances)
+from .layer import (
+    QKVAttention,padding_first,register_attention,sdpa,take_positions)
+from .local import (
+    LocalState,all_real,check_past,empty_local_state,extend_local,last_local,padding_before,
+    window_attention,window_distances)
 from .rsa import blend,new_matrices
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #85fb34a4
@@ -99,7 +100,6 @@ class CosineScores(QKVAttention):
     """Scores of unit queries and keys, with a scale for each head and a learned number for each
     distance in a window (Hutchins et al. 2022, section 3.3)"""
     backend = 'auto' # of layers that were pickled before they had a choice
-    gaps_take_room = True
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -187,8 +187,12 @@ class SlidingAttention(CosineScores):
         if mask is not None: q,k,v = (hide_padding(x, mask) for x in (q,k,v))
         if state is None: state = self.nothing(k, v, self.reach)
         check_past(state, k, v, self.window, self.reach)
-        if mask is not None and self.empty=='zeros': mask = also_nothing(state, mask)
-        out,*seen = self.attend_blocks(*self.scores(q, k), v, state, mask)
+        q,k = self.scores(q, k)
+        if mask is not None:
+            (q,k,v),mask,back = padding_first((q,k,v), mask)
+            state,k,v,mask = padding_before(state, k, v, mask)
+        out,*seen = self.attend_blocks(q, k, v, state, mask)
+        if mask is not None: out = take_positions(out, back)
         return out,last_local(LocalState(*seen), self.reach)
 
     def attend_blocks(self, q, k, v, state, mask):
@@ -213,18 +217,6 @@ class SlidingAttention(CosineScores):
         if state is None: return None
         check_rows(rows, len(state.k))
         return replace_rows(state, self.nothing(state.k, state.v, self.reach), rows)
-
-# %% ../../nbs/10_attention/12_sliding.ipynb #98204174
-def also_nothing(
-    state:LocalState, # What is before these positions
-    mask:Tensor, # Key mask (b, n)
-)->Tensor: # (b, n)
-    """The key mask, in which padding before the first real position counts as the zeros that are
-    before the first position"""
-    untouched = (state.k==0).flatten(1).all(1)
-    if state.real is not None: untouched = untouched & state.real.all(1)
-    before = mask.cumsum(1)==0
-    return mask | (untouched[:,None] & before)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #43abc81d
 def check_rows(rows, b):

@@ -6,13 +6,14 @@
 __all__ = ['Reader', 'StepReader', 'TransformersReader']
 
 # %% ../../nbs/35_check_model/01_reader.ipynb #aed08a1f
-import copy,inspect,io,pickle
+import copy,inspect,pickle
 
 import torch
 from torch import Tensor,nn
 
+from ..attention.promises import StateTools
 from ..attention.report import Skipped,described
-from ..core import first_line,map_state,select_state
+from ..core import first_line
 
 # %% ../../nbs/35_check_model/01_reader.ipynb #28109986
 class _PlainScript:
@@ -37,7 +38,7 @@ class _PlainScript:
         generate='generate = model.generate', renew='renew = model.renew', crop='crop = model.crop')
 
 # %% ../../nbs/35_check_model/01_reader.ipynb #e06543b5
-class Reader(_PlainScript):
+class Reader(_PlainScript, StateTools):
     "Reads with a module `(ids, state) -> (logits, state)`, or with one that has such a `step`"
     def __init__(self,
         model:nn.Module, # In the form in which it is called; it is not copied
@@ -68,27 +69,6 @@ class Reader(_PlainScript):
         if isinstance(out, Tensor): return out,None
         if isinstance(out, (tuple,list)) and len(out)==2 and isinstance(out[0], Tensor): return out
         raise ValueError(f'the model returns a {described(out)}: expected (logits, state)')
-
-    def fork(self, state):
-        "A state to keep while another call goes on from it: states are values"
-        return state
-
-    def rows_of(self, state, rows):
-        "The state of these rows, in that order"
-        return select_state(state, rows)
-
-    def saved(self, state):
-        "A state as it comes back from a file"
-        file = io.BytesIO()
-        torch.save(state, file)
-        file.seek(0)
-        return torch.load(file)
-
-    def tensors(self, state)->list:
-        "All tensors of a state"
-        found = []
-        map_state(found.append, state)
-        return found
 
     def renew(self, state, rows):
         "A state in which these rows start anew"

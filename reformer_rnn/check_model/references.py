@@ -123,7 +123,7 @@ def reference_source(
     helpers = [text for word,text in _helpers.items() if f'{word}(' in call]
     return (f'from fla.ops.{module}.naive import {function} as f; torch.manual_seed(0)',
             *(['; '.join(helpers)] if helpers else []), 'class Model(torch.nn.Module):',
-            '    def __init__(self):', '        super().__init__(); '
+            '    def __init__(self): super().__init__(); '
             f'self.embed,self.maps,self.out = torch.nn.Embedding(97, 16),'
             f'torch.nn.Linear(16, {2*sum(sizes)}),torch.nn.Linear(16, 97)',
             '    def forward(self, ids, state=None):',
