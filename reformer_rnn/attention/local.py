@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['window_distances', 'LocalState', 'empty_local_state', 'into_blocks', 'toeplitz', 'block_bias', 'local_attention',
-           'follow_local', 'extend_local', 'padding_before', 'last_local', 'all_real', 'blocked_local_attention',
+           'follow_local', 'extend_local', 'last_local', 'all_real', 'padding_before', 'blocked_local_attention',
            'attend_one', 'window_attention', 'scaled', 'cut_blocks', 'check_past', 'check_local', 'LocalAttention']
 
 # %% ../../nbs/10_attention/04_local.ipynb #de909610
@@ -149,13 +149,6 @@ def extend_local(past, k, v, mask):
     v = append_positions(past.v, v, 2)
     return LocalState(k, v, real)
 
-def padding_before(state, k, v, mask):
-    "Move padding in front of a state, which keeps its length; return both again"
-    seen = extend_local(state, k, v, mask)
-    (k,v),real,_ = padding_first(seen[:2], seen.real)
-    p = state.k.shape[2]
-    return LocalState(k[:,:,:p], v[:,:,:p], real[:,:p]),k[:,:,p:],v[:,:,p:],real[:,p:]
-
 def last_local(state, n):
     "The last n positions of a state"
     real = state.real
@@ -168,6 +161,14 @@ def all_real(real, x):
     "Which positions of x, (b, ..., n, d), are real: all of them if `real` is None"
     if real is not None: return real
     return x.new_ones(x.shape[0], x.shape[-2], dtype=torch.bool)
+
+# %% ../../nbs/10_attention/04_local.ipynb #a0935e95
+def padding_before(state, k, v, mask):
+    "Move padding in front of a state, which keeps its length; return both again"
+    seen = extend_local(state, k, v, mask)
+    (k,v),real,_ = padding_first(seen[:2], seen.real)
+    p = state.k.shape[2]
+    return LocalState(k[:,:,:p], v[:,:,:p], real[:,:p]),k[:,:,p:],v[:,:,p:],real[:,p:]
 
 # %% ../../nbs/10_attention/04_local.ipynb #2afb1255
 def _pairs_in_window(rows, cols, before, first, last, include_self, device):

@@ -11,7 +11,6 @@ from functools import partial
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from .report import (
     Check,Failed,Skipped,Subject,differ,example,in_words,is_tree,need_fixed,text_of)
@@ -198,6 +197,7 @@ def _longest(subject, asked):
     need_state(subject)
     return getattr(subject.layer, 'same_up_to', float('inf'))
 
+# %% ../../nbs/10_attention/96_promises.ipynb #c71308ca
 def _compare(asked, subject, reader, case):
     "`Failed` if what is found is not what is expected"
     x = subject.input(case.get('b', 2), case['n'])

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor,nn
 
 from ..attention.promises import promise,promises
-from ..attention.report import (
-    Check,Entry,Failed,LayerReport,Skipped,TimeUp,ask,distance,find_builder,guarded,in_words,text_of)
+from reformer_rnn.attention.report import (
+    Check,Entry,Failed,LayerReport,Skipped,TimeUp,ask,distance,find_builder,guarded,in_words,
+    text_of)
 from .reader import Reader,StepReader,TransformersReader
 from ..core import check_choice,check_int
 from ..files import write_json
@@ -72,8 +73,8 @@ def _prefix(read, x, m):
     return read(x[:,:m])[0],read(x)[0][:,:m]
 
 # %% ../../nbs/35_check_model/02_check_model.ipynb #a0843629
-@model_promise('positions', 'a model that is not told where it is counts on', needs=('state','positions'),
-         *[dict(n=sum(o), lengths=o) for o in ([3,1],[5,1,1,1])])
+@model_promise('positions', 'a model that is not told where it is counts on',
+               needs=('state','positions'), *[dict(n=sum(o), lengths=o) for o in ([3,1],[5,1,1,1])])
 def _counts(bare, x, lengths):
     state,found = None,[]
     for piece in x.split(lengths, 1):
@@ -136,8 +137,8 @@ def _greedy_padded(generate, x, pad, steps):
     return found.double(),generate(x[1:,pad:], steps)[:,-steps:].double()
 
 # %% ../../nbs/35_check_model/02_check_model.ipynb #6b02b96e
-@model_promise('accumulation', 'gradients of a batch are the sum of those of its rows', dict(n=8, b=3),
-         grad=True, needs=('fixed training',))
+@model_promise('accumulation', 'gradients of a batch are the sum of those of its rows',
+               dict(n=8, b=3), grad=True, needs=('fixed training',))
 def _accumulated(model, read, x):
     weights = [p for p in model.parameters() if p.requires_grad]
     def slopes(x):
