@@ -165,7 +165,7 @@ class Prefixes:
         state = self.kept.pop(known, None)
         if known: self.kept[known] = state # used last
         if len(known)==len(text): return state
-        with torch.no_grad(), evaluating(self.model):
+        with evaluating(self.model):
             _,state = self.model.next_logits(ids[:,len(known):], state)
         self.kept[text] = state
         while len(self.kept)>1 and self.nbytes>self.limit: del self.kept[next(iter(self.kept))]
