@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['kernel_order', 'Kernel', 'refuse_nothing', 'register_kernel', 'attention_kernels', 'choose_kernel', 'check_backend',
-           'run_kernel', 'last_kernel', 'kernels_used']
+           'writing_operations', 'operation_of', 'run_kernel', 'last_kernel', 'kernels_used']
 
 # %% ../../nbs/10_attention/25_backend.ipynb #134c0e6c
 from contextlib import contextmanager
@@ -86,11 +86,31 @@ def check_backend(
     if backend in ('auto','torch'): return 'auto'
     return check_choice('backend', backend, ('auto',*attention_kernels(rule)))
 
+# %% ../../nbs/10_attention/25_backend.ipynb #5f0c7a12
+_operations = {} # Rule -> function that writes it as one operation, while such a graph is made
+
+@contextmanager
+def writing_operations(
+    operations:dict, # Rule -> function of the arguments of its kernels
+):
+    "Graphs that are made inside a `with` block have these operations in place of plain forms"
+    _operations.update(operations)
+    try: yield
+    finally: _operations.clear()
+
+def operation_of(
+    rule:str, # What is computed
+): # None unless a graph is being made in a format with an operation for it
+    "The function that writes a rule as one operation"
+    return _operations.get(rule) if torch.compiler.is_compiling() else None
+
 # %% ../../nbs/10_attention/25_backend.ipynb #8a6c21cc
 _last = {} # Rule -> name of the kernel that ran last
 
 def run_kernel(rule, backend, *args, **options):
-    "Compute a call by the kernel of `choose_kernel`"
+    "Compute a call by the kernel of `choose_kernel`, or write an operation into a graph"
+    if rule in _operations and torch.compiler.is_compiling():
+        return _operations[rule](*args, **options)
     kernel = choose_kernel(rule, backend, *args, **options)
     if not torch.compiler.is_compiling(): _last[rule] = kernel.name
     return kernel.run(*args, **options)

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,own_state,state_type
+from .backend import operation_of
 from .documents import read_packed
 from .layer import AttentionLayer,build_attention,register_attention
 
@@ -72,6 +73,8 @@ class ShortConvolution(nn.Module):
         mask:Tensor=None, # Key mask (b, n), True for real positions
     ): # `(y, state)`
         "Weighted sums of the last inputs, and the inputs that the next call needs"
+        write = operation_of('convolution')
+        if write is not None: return write(x, self.weight, state, self.activation)
         y,state = short_convolution(x, self.weight, state, mask)
         return F.silu(y) if self.activation=='silu' else y,state
 

@@ -165,7 +165,8 @@ def as_writes(
     n_steps:int, # s
 )->Tensor: # (b, h, n*s, d)
     "Put the s writes of all positions one after the other"
-    return split_heads(x.unflatten(-1, (n_steps,-1)).flatten(1, 2), n_heads)
+    if n_steps>1: x = x.unflatten(-1, (n_steps,-1)).flatten(1, 2)
+    return split_heads(x, n_heads)
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #d28f1124
 def _check_options(name, options):
