@@ -47,6 +47,10 @@ def write_sources(notebooks, menu, words, converter, cfg, folder):
     shutil.copytree(cfg.nbs_path/'_site', folder, dirs_exist_ok=True)
     (folder/'site.json').write_text(json.dumps(known := know(menu, notebooks, cfg)))
     (folder/'_static'/'menu.js').write_text(menu_script(known['menu']))
+    if any('data-mechanism=\\"model\\"' in nb.path.read_text() for nb in notebooks):
+        from reformer_rnn.models.browser import page_weights  # slow to import
+        from reformer_rnn.models.lm import LM
+        (folder/'_static'/'model-weights.js').write_text(page_weights(LM.from_pretrained('small')))
     (folder/f'{CONTENTS}.ipynb').write_text(json.dumps(as_page([markdown_cell(all_pages(menu)) | dict(id='contents')])))
     front = next(nb for nb in notebooks if nb.page == FRONT)
     (folder/'_static'/'pages.js').write_text(search_script(menu, front, words))
@@ -146,7 +150,8 @@ def sources(cfg):
     found = [*nbglob(as_path=True), *(p for p in nbs.rglob('*') if p.suffix in PICTURES),
              *(p for p in (nbs/'_site').rglob('*') if p.is_file() and '__pycache__' not in p.parts),
              nbs/'results'/'claims.json', root/'settings.ini', root/'constraints.txt', root/CHANGES,
-             *cfg.lib_path.rglob('*.py'), here, *(here.parent/'sitebuild').rglob('*.py')]
+             *cfg.lib_path.rglob('*.py'), *(cfg.lib_path/'samples').rglob('model.safetensors'), here,
+             *(here.parent/'sitebuild').rglob('*.py')]
     return {p.resolve() for p in found if p.exists()}
 
 def digest(paths, root):

@@ -1,7 +1,7 @@
 // Interactive mechanisms. A figure of class "mechanism" holds a static picture and, as data, the numbers of the
 // notebook; here the picture gives way to controls and drawings that are computed from these numbers.
 'use strict';
-const drawn = 'http://www.w3.org/2000/svg', CELL = 22;
+const home = document.currentScript.src, drawn = 'http://www.w3.org/2000/svg', CELL = 22;
 const HUES = ['#2a9d8f', '#e9a13b', '#d1495b', '#5b8ff9', '#9b6fd1', '#7a8f3c', '#d97fb0', '#6c757d'];
 
 function set(node, attributes, children) {
@@ -73,6 +73,14 @@ const numbers = rows => html('table', {class: 'mechanism-numbers'}, html('tbody'
   html('tr', {'data-key': key || name}, html('th', {}, name), ...[].concat(values).map(x => html('td', {}, typeof x === 'number' ? shown(x) : x))))));
 
 const mechanisms = {
+  // A language model that runs in the page; its script is large, and comes when it is needed.
+  model({prompt}, view) {
+    const place = html('div'), script = html('script', {src: new URL('model.js', home)});
+    script.addEventListener('load', () => mountModel(place, {prompt}));
+    view(place, script);
+    return [];
+  },
+
   // Linear attention: one output, three ways to compute it.
   linear({q, k, v}, view) {
     const n = q.length, state = {t: 1, C: 4};
