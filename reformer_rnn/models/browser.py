@@ -59,6 +59,7 @@ def check_page(model):
     raise ValueError('the script of the page knows one kind of model: an `LM` of bytes with '
                      'gated_linear attention, sinusoidal positions and tied weights')
 
+# %% ../../nbs/30_models/80_browser.ipynb #80b00022
 def page_weights(
     model:LM, # A model of bytes with gated linear attention, such as `LM.from_pretrained('small')`
     bits:int=5, # Bits of an entry of a matrix
@@ -75,4 +76,5 @@ def page_weights(
         else: vectors[name] = _text(o.half().numpy())
     layer = model.blocks[0].attention
     about = dict(bits=bits, blocks=len(model.blocks), heads=layer.n_heads, width=layer.d_model)
-    return f'globalThis.pageModel = {json.dumps(about | dict(vectors=vectors, matrices=matrices))};\n'
+    about |= dict(vectors=vectors, matrices=matrices)
+    return f'globalThis.pageModel = {json.dumps(about)};\n'

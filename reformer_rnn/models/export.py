@@ -11,6 +11,7 @@ from contextlib import redirect_stderr
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
+from warnings import catch_warnings
 
 import torch
 from torch import nn
@@ -162,7 +163,9 @@ def as_onnx(
         named |= dict(input_names=['ids',*names], opset_version=23,
                       output_names=['logits',*(f'next.{o}' for o in names)])
     try:
-        with uncached(): program = torch.onnx.export(graph, dynamo=True, verbose=False, **named)
+        # what it warns of concerns its own code
+        with uncached(), catch_warnings(action='ignore'):
+            program = torch.onnx.export(graph, dynamo=True, verbose=False, **named)
     except Exception as error: # the converter does not promise which errors it raises
         e = error
         while e.__cause__ is not None: e = e.__cause__
@@ -226,6 +229,7 @@ def stepped_graph(
                        layers_of(model))
     return graph,stepped
 
+# %% ../../nbs/30_models/17_export.ipynb #6a170012
 def check_states(
     stepped:nn.Module, # From `stepping`
     run, # Function of tokens and a list of tensors to logits and such a list
@@ -252,7 +256,7 @@ def check_states(
 
 # %% ../../nbs/30_models/17_export.ipynb #6a170003
 def export_states(model, tol, length):
-    "The graph of `step`, compared with the model in pieces"
+    "The graph of `step`, compared with the model in pieces; `ValueError` if they differ"
     graph,stepped = stepped_graph(model, tol, length)
     pieces = (length,)*3 if length else (17,2,9)
     try: check_states(stepped, graph.module(), pieces, 5, tol)
@@ -263,7 +267,7 @@ def export_states(model, tol, length):
 
 # %% ../../nbs/30_models/17_export.ipynb #6a170004
 def onnx_states(model, tol, length):
-    "`step` of a model as ONNX, compared with the model in pieces"
+    "`step` of a model as ONNX, compared with it in pieces; `ValueError` if they differ"
     with writing_operations(onnx_operations): graph,stepped = stepped_graph(model, tol, length)
     try: data = as_onnx(graph, stepped.form.names)
     except ValueError as e: raise ValueError(f'{layers_of(model)}: {e}') from e

@@ -144,10 +144,11 @@ def stepping(
         expected,_ = model.step(ids)
         try: begun,_ = stepped(ids, stepped.first(len(ids)))
         except Exception as e: # a state of zeros is none for this layer, which says it in its way
-            raise ValueError(f'this {layers_of(model)} cannot begin with a state of zeros: {e}') from e
+            raise ValueError(f'this {layers_of(model)} cannot begin with a state of zeros: '
+                             f'{e}') from e
     if not (begun-expected).abs().max()<=tol:
-        raise ValueError(f'this {layers_of(model)} begins with a state that is not zero, which a graph '
-                         'does not know')
+        raise ValueError(f'this {layers_of(model)} begins with a state that is not zero, '
+                         'which a graph does not know')
     return stepped
 
 def layers_of(model)->str:
