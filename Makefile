@@ -1,30 +1,36 @@
 # What one does with this project; `make` alone lists it. A machine needs python3 (3.11 or newer), pip and make.
 PYTHON ?= python3
 BIN   := .venv/bin
-PIP   := $(BIN)/python -m pip --disable-pip-version-check
-READY := .venv/.ready
-
+OURS  := $(BIN)/python -m reformer_rnn
+# Each file says that .venv has what is needed for one thing, and in which folder.
+READY := .venv/.ready-all
+DEMO  := .venv/.ready-demo
+LAB   := .venv/.ready-lab
+MADE  := constraints.txt settings.ini pyproject.toml setup.py tools/check_env.py tools/set_up.py $(wildcard tools/jupyter/*)
 # All of this works on small tensors: more threads would only get in each other's way.
 demo test test-quick test-newest run reproduce: export OMP_NUM_THREADS ?= 1
 demo test test-quick test-newest run reproduce: export WANDB_MODE ?= offline
 # Not for run: there it would keep the pictures out of the notebooks.
 demo test test-quick test-newest reproduce: export MPLBACKEND ?= Agg
 
-.PHONY: help install demo reproduce test test-quick test-newest gpu export run docs preview clean distclean
+.PHONY: help install demo lab reproduce test test-quick test-newest gpu export run docs preview clean distclean
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: ## Make .venv with the versions that constraints.txt pins, or mend it (the other targets make it when needed)
-	@test ! -e $(READY) || { $(BIN)/python tools/check_env.py --mend && $(BIN)/python tools/check_env.py --repair; } || rm -f $(READY)
+	@test ! -e $(READY) || { $(BIN)/python tools/check_env.py --mend && $(BIN)/python tools/check_env.py --repair --checkout; } || rm -f $(READY)
 	@$(MAKE) --no-print-directory $(READY)
 
-demo: $(READY) ## Watch three kinds of attention learn to copy, then one learn English and write some: four minutes on the CPU
-	$(BIN)/reformer_rnn copy --seeds 0 --results results/copy
-	$(BIN)/reformer_rnn charlm --model gated_linear --carry --epochs 8 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
-	$(BIN)/reformer_rnn generate results/charlm/gated_linear-seed0.json --prompt 'The ' --n 300
+demo: $(DEMO) ## Watch three kinds of attention learn to copy, then one learn English and write some: four minutes on the CPU (TORCH=cpu|cuda chooses the build)
+	$(OURS) copy --seeds 0 --results results/copy
+	$(OURS) charlm --model gated_linear --carry --epochs 8 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
+	$(OURS) generate results/charlm/gated_linear-seed0.json --prompt 'The ' --n 300
+
+lab: $(LAB) ## Read and run the notebooks in JupyterLab, which opens on the reading page (ARGS=--no-browser, ...)
+	$(BIN)/python -m jupyterlab $(ARGS) nbs/01_reading.ipynb
 
 reproduce: $(READY) ## Run again what is behind the ledger, for BUDGET minutes (60), and compare; SAMPLE=3 for three at random (SEED=1)
-	$(BIN)/reformer_rnn reproduce --budget $(or $(BUDGET),60) --sample $(or $(SAMPLE),0) --seed $(or $(SEED),0)
+	$(OURS) reproduce --budget $(or $(BUDGET),60) --sample $(or $(SAMPLE),0) --seed $(or $(SEED),0)
 
 test: $(READY) ## Check that package, notebooks, README and site are in step; run every notebook and the tests
 	@$(BIN)/python tools/find_browser.py --install
@@ -62,15 +68,13 @@ clean: ## Remove what builds and tests leave behind
 distclean: clean ## Also remove .venv
 	rm -rf .venv
 
-$(READY): constraints.txt settings.ini pyproject.toml setup.py tools/check_env.py
+# The environment of a folder that was moved names the old place in its scripts: it is mended, as a missing one is made.
+$(shell grep -LFxs '$(CURDIR)' $(READY) $(DEMO) $(LAB) | xargs rm -f)
+ifdef TORCH
+.PHONY: $(READY) $(DEMO) $(LAB)
+endif
+$(READY) $(DEMO) $(LAB): .venv/.ready-%: $(MADE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Python 3.11 or newer is needed, $(PYTHON) is not; name another one: make PYTHON=python3.12"; exit 1; }
-	@echo "Setting up .venv; the first time this downloads for some minutes"
-	@$(BIN)/python tools/check_env.py --pip 2>/dev/null || $(PYTHON) -m venv --clear .venv || { \
-	  $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -q pip; } || { \
-	  rm -rf .venv; echo "No virtual environment could be made: on Debian and Ubuntu, apt install python3-venv"; exit 1; }
-	@$(BIN)/python tools/check_env.py --mend || true
-	@$(PIP) install -q -c constraints.txt setuptools wheel
-	@$(PIP) install -q -c constraints.txt --no-build-isolation -e '.[dev]'
-	@$(BIN)/python tools/check_env.py --repair
-	@touch $@
+	@$(PYTHON) tools/set_up.py $* $(if $(TORCH),--torch $(TORCH)) $(if $(TORCH_INDEX),--index $(TORCH_INDEX))
+	@for part in $* demo; do echo '$(CURDIR)' >.venv/.ready-$$part; done

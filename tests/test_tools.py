@@ -1,7 +1,9 @@
 "The tools report what they are there to report, on a small project of their own."
-import base64, hashlib, io, json, os, re, shutil, subprocess, sys, venv, zipfile
+import base64, hashlib, importlib, io, json, os, re, shutil, subprocess, sys, types, venv, zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
+import nbformat
 import pytest
 from PIL import Image
 from conftest import LONG, ROOT, forked_script, run
@@ -324,6 +326,110 @@ def test_check_env_mends_a_pip_killed_while_it_installs(site, tmp_path, share):
     run(*install)
     assert not wrong_files(site, names)
     assert mend(site) == ('', 0)
+
+def test_check_env_names_the_place_to_which_an_environment_was_moved(site):
+    script = site.parents[2]/'bin'/'tool'
+    script.write_text('#!/the/old/place/bin/python\nprint(1)\n')
+    script.chmod(0o755)
+    check = lambda *args: subprocess.run([script.with_name('python'), ROOT/'tools'/'check_env.py', 'json', *args],
+                                         capture_output=True, text=True).stderr
+    assert '.venv was made in /the/old/place and moved' in check()
+    assert 'was made in /the/old/place' in mend(site)[0]
+    assert run(script) == '1\n' and not check()
+
+    assert 'reformer_rnn is imported from nowhere' in check('--checkout')
+    other = site.parents[2]/'other'
+    (other/'reformer_rnn').mkdir(parents=True)
+    (other/'reformer_rnn'/'__init__.py').touch()
+    (site/'editable.pth').write_text(str(other))
+    assert f'imported from {other}, not from {ROOT}; `make install`' in check('--checkout')
+    (site/'editable.pth').write_text(str(ROOT))
+    assert not check('--checkout')
+
+@pytest.fixture
+def set_up(monkeypatch, tmp_path):
+    "`tools/set_up.py` with a pip that looks nowhere, on Linux without an NVIDIA GPU."
+    empty = tmp_path/'empty'
+    empty.mkdir()
+    for name in 'PIP_FIND_LINKS', 'PIP_EXTRA_INDEX_URL', 'PIP_CONSTRAINT': monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv('PIP_CONFIG_FILE', os.devnull)
+    monkeypatch.setenv('PIP_INDEX_URL', empty.as_uri())
+    monkeypatch.setenv('PATH', str(empty))
+    monkeypatch.syspath_prepend(ROOT/'tools')
+    found = importlib.import_module('set_up')
+    monkeypatch.setattr(found, 'VENV', Path(sys.prefix))
+    monkeypatch.setattr(found, 'installed_build', lambda: None)
+    monkeypatch.setattr(found.platform, 'system', lambda: 'Linux')
+    return found
+
+def test_set_up_takes_the_build_of_torch_that_fits_the_machine(set_up, monkeypatch, tmp_path):
+    version = set_up.pinned('torch')
+    cpu, cuda = f'torch=={version}+cpu', f'torch==={version}'
+    index, wheels = tmp_path/'index', tmp_path/'index'/'torch'
+    wheels.mkdir(parents=True)
+    name = f'torch-{version}+cpu-py3-none-any.whl'
+    info = f'torch-{version}+cpu.dist-info'
+    with zipfile.ZipFile(wheels/name, 'w') as wheel:
+        wheel.writestr(f'{info}/METADATA', f'Metadata-Version: 2.1\nName: torch\nVersion: {version}+cpu\n')
+        wheel.writestr(f'{info}/WHEEL', 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n')
+        wheel.writestr(f'{info}/RECORD', '')
+    (wheels/'index.html').write_text(f'<a href="{name}">{name}</a>')
+    nowhere = (tmp_path/'nowhere').as_uri()
+
+    taken, why = set_up.torch_build(None, index.as_uri())
+    assert taken == [cpu, '--extra-index-url', index.as_uri()] and 'no NVIDIA GPU is seen' in why
+    assert set_up.torch_build('cuda', index.as_uri()) == ([cuda], 'for CUDA, as asked for')
+    monkeypatch.setenv('PIP_FIND_LINKS', str(wheels))  # where pip is set to look, no index is asked
+    assert set_up.torch_build('cpu', nowhere) == ([cpu], 'for the CPU, as asked for')
+
+    monkeypatch.setattr(set_up, 'cpu_build', lambda index: None)
+    taken, why = set_up.torch_build(None, nowhere)
+    assert taken == [cuda] and f'nor at {nowhere} (TORCH_INDEX=' in why
+    with pytest.raises(SystemExit, match='Name an index with TORCH_INDEX=URL, or take TORCH=cuda'):
+        set_up.torch_build('cpu', nowhere)
+    monkeypatch.setattr(set_up, 'installed_build', lambda: 'cuda')
+    assert set_up.torch_build(None, nowhere)[0] == [cuda], 'what is installed stays'
+
+    monkeypatch.setattr(set_up, 'installed_build', lambda: None)
+    tool = tmp_path/'empty'/'nvidia-smi'
+    tool.write_text('#!/bin/sh\necho "GPU 0: NVIDIA H200"\n')
+    tool.chmod(0o755)
+    assert set_up.torch_build(None, index.as_uri()) == ([cuda], 'for CUDA, since this machine has a GPU (GPU 0: NVIDIA '
+                                                                'H200)')
+    monkeypatch.setattr(set_up.platform, 'system', lambda: 'Darwin')
+    assert set_up.torch_build(None, index.as_uri())[0] == [f'torch=={version}']
+
+def test_commands_of_nbdev_that_do_not_fit_say_what_does(set_up, monkeypatch, tmp_path):
+    scripts = {o.name: o.module for o in distribution('nbdev').entry_points if o.group == 'console_scripts'}
+    quarto = {name for name, module in scripts.items() if module in ('nbdev.quarto', 'nbdev.release')}
+    assert {f'nbdev_{o}' for o in set_up.INSTEAD} == quarto-{'nbdev_requirements'}
+    targets = re.findall('^([a-z-]+):', (ROOT/'Makefile').read_text(), re.M)
+    named = re.findall('`make ([a-z ]+)`', ' '.join(set_up.INSTEAD.values()))
+    assert named and {o for line in named for o in line.split()} <= {*targets}
+
+    (tmp_path/'bin').mkdir()
+    monkeypatch.setattr(set_up, 'VENV', tmp_path)
+    set_up.settle()
+    ran = subprocess.run([tmp_path/'bin'/'nbdev_docs'], capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert ran.stderr == 'nbdev_docs does not fit this project: `make docs` renders the site\n'
+
+def test_jupyter_saves_figures_as_they_are_stored(tmp_path):
+    "Both pictures of a figure, drawn as Jupyter draws them, become the one that is stored."
+    hook = {}
+    config = types.SimpleNamespace(FileContentsManager=types.SimpleNamespace())
+    exec((ROOT/'tools'/'jupyter'/'jupyter_server_config.py').read_text(), hook | dict(c=config))
+    path = tmp_path/'nbs'/'a.ipynb'
+    path.parent.mkdir()
+    shutil.copy(ROOT/'settings.ini', tmp_path)
+    content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(execution_count=3, outputs=[
+        nbformat.v4.new_output('display_data', {'image/png': PICTURE, 'image/svg+xml': '<svg><g d="1.23456"/></svg>'},
+                               metadata={'image/png': dict(width=1), 'needs_background': 'light'})])])
+    nbformat.write(content, path)
+    config.FileContentsManager.pre_save_hook(model=dict(type='notebook', content=content), path=str(path))
+    cell, = content.cells
+    assert cell.execution_count is None
+    assert cell.outputs[0].data == {'image/svg+xml': '<svg><g d="1.23"/></svg>'} and not cell.outputs[0].metadata
 
 def test_check_env_removes_remains(site):
     (site/'~mall').mkdir()

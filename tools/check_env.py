@@ -7,13 +7,18 @@ torchvision that does not load is removed.
 
 A pip that was killed leaves packages of which it believes that they are installed: their metadata lies there, but the
 list of their files does not, or some of the files do not. With --mend such packages are made known as missing, so that
-the next `pip install` installs them again. That needs no package and no network.
+the next `pip install` installs them again. That needs no package and no network. The scripts of an environment that was moved
+with its folder are given the new place, too. With --checkout, the package must be imported from this folder.
 """
-import argparse, csv, shutil, subprocess, sys, sysconfig
+import argparse, csv, re, shutil, subprocess, sys, sysconfig
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 MODULES = ['torch', 'fastai.basics', 'fastai.callback.all', 'fastai.text.all', 'matplotlib.pyplot']
+
+# What fastai requires and only loads for pictures and for spaCy's tokens
+LEFT_OUT = re.compile('(torchvision|spacy), which is not installed')
 
 def installed(package):
     "The version of `package`, or None when it is not installed."
@@ -77,6 +82,37 @@ def pip_problem():
     if not infos: return 'there is no pip'
     return next((f'pip is damaged: {wrong}' for o in infos if (wrong := damage(o))), '')
 
+def scripts():
+    "The text files among the scripts of this virtual environment."
+    for file in sorted(Path(sysconfig.get_path('scripts')).iterdir()):
+        try: yield file, file.read_text(encoding='utf-8')
+        except (OSError, ValueError): pass  # a program, a folder or a broken link
+
+def places():
+    "The folders in which the scripts of this virtual environment believe it lies, but for the true one."
+    first = (text.partition('\n')[0] for _, text in scripts())
+    return {o[2:].removesuffix('/bin/python') for o in first if re.fullmatch('#!/.*/bin/python', o)} - {sys.prefix}
+
+def move():
+    "Name the true place of this virtual environment in its scripts."
+    for old in places():
+        print(f'.venv was made in {old}: its scripts now name {sys.prefix}')
+        for file, text in scripts():
+            if old in text: file.write_text(text.replace(old, sys.prefix), encoding='utf-8')
+
+def imported_from():
+    "The folder from which a fresh process that is started elsewhere imports the package; empty if it cannot."
+    code = 'import importlib.util as o; print(o.find_spec("reformer_rnn").origin)'
+    ran = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=sys.prefix)
+    return Path(ran.stdout.strip()).parent if not ran.returncode else None
+
+def checkout_problem():
+    "What is wrong with the place from which the package is imported, if anything."
+    found = imported_from()
+    if found and found.resolve() == ROOT/'reformer_rnn': return ''
+    return (f'reformer_rnn is imported from {found.parent if found else "nowhere"}, not from {ROOT}; `make install` '
+            'installs it again')
+
 def torchvision_problem(repair):
     "What is wrong with torchvision, if anything; with `repair` remove it when it does not load."
     found = installed('torchvision')
@@ -92,24 +128,27 @@ def torchvision_problem(repair):
 def problems(modules, repair):
     "One line for each thing that is wrong with the environment."
     yield from (f'{path.name} is damaged: {wrong}; `make install` mends it' for path, wrong in damaged().items())
-    if problem := torchvision_problem(repair): yield problem
+    yield from (f'.venv was made in {old} and moved; `make install` mends it' for old in places())
+    yield from filter(None, [torchvision_problem(repair)])
     for module in modules:
         if error := import_error(module): yield f'{module} cannot be imported: {error}'
     said = pip('check')[1].splitlines()
-    yield from (line for line in said if ' requires ' in line and 'torchvision, which is not installed' not in line)
+    yield from (line for line in said if ' requires ' in line and not LEFT_OUT.search(line))
 
 if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('modules', nargs='*', default=MODULES, help=f'what must import (default: {" ".join(MODULES)})')
     parser.add_argument('--repair', action='store_true', help='remove a torchvision that does not load')
     parser.add_argument('--mend', action='store_true',
-                        help='only make packages that a killed pip left damaged known as missing; exit code 1 if '
-                             'there were any')
+                        help='only make packages that a killed pip left damaged known as missing, and scripts know '
+                             'where they are; exit code 1 if a package was damaged')
+    parser.add_argument('--checkout', action='store_true', help='require that reformer_rnn is imported from here, too')
     parser.add_argument('--pip', action='store_true', help='only look whether pip is whole')
     args = parser.parse_args()
     if args.pip: sys.exit(pip_problem() or 0)
-    if args.mend: sys.exit(int(mend()))
+    if args.mend: move(); sys.exit(int(mend()))
 
     found = list(problems(args.modules, args.repair))
+    if args.checkout: found += filter(None, [checkout_problem()])
     if found: sys.exit('The environment is not sound:\n' + '\n'.join(found))
     print(f'The environment is sound: torch {installed("torch")}, fastai {installed("fastai")}.')

@@ -35,7 +35,9 @@ def project(cfg):
             'description': cfg['description'], 'authors': [{'name': cfg['author']}],
             'keywords': cfg['keywords'].split(),
             'classifiers': [f'Development Status :: {STATUS[cfg["status"]]}', f'Intended Audience :: {cfg["audience"]}',
-                            f'Natural Language :: {cfg["language"]}', 'Programming Language :: Python :: 3'],
+                            f'Natural Language :: {cfg["language"]}',
+                            *(f'Programming Language :: Python :: {o}' for o in ('3', '3.11', '3.12', '3.13')),
+                            'Topic :: Scientific/Engineering :: Artificial Intelligence', 'Typing :: Typed'],
             'dependencies': shlex.split(cfg['requirements']), 'dynamic': ['license', 'readme']}
 
 def nbdev(cfg):
@@ -51,7 +53,8 @@ def pyproject(root):
     cfg = settings(root)
     extras = {k.removesuffix(REQUIRES): shlex.split(cfg[k]) for k in cfg if k.endswith(REQUIRES)}
     # Under the name Documentation nbdev 3 would write an address into every module
-    urls = {'Repository': cfg['git_url'], 'Docs': cfg['doc_host'] + cfg['doc_baseurl']}
+    urls = {'Repository': cfg['git_url'], 'Docs': cfg['doc_host'] + cfg['doc_baseurl'],
+            'Changelog': f'{cfg["git_url"]}/blob/{cfg["branch"]}/CHANGELOG.md', 'Issues': f'{cfg["git_url"]}/issues'}
     command, _, main = cfg['console_scripts'].partition('=')
     tables = {'build-system': {'requires': ['setuptools>=64.0'], 'build-backend': 'setuptools.build_meta'},
               'project': project(cfg), 'project.optional-dependencies': extras, 'project.scripts': {command: main},
