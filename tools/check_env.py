@@ -7,8 +7,8 @@ torchvision that does not load is removed.
 
 A pip that was killed leaves packages of which it believes that they are installed: their metadata lies there, but the
 list of their files does not, or some of the files do not. With --mend such packages are made known as missing, so that
-the next `pip install` installs them again. That needs no package and no network. The scripts of an environment that was moved
-with its folder are given the new place, too. With --checkout, the package must be imported from this folder.
+the next `pip install` installs them again. That needs no package and no network. The scripts of an environment that was
+moved with its folder are given the new place. With --checkout, the package must be imported from this folder.
 """
 import argparse, csv, re, shutil, subprocess, sys, sysconfig
 from importlib.metadata import PackageNotFoundError, version

@@ -100,10 +100,11 @@ def make_venv():
     "Make .venv, unless it is there and has a whole pip; of one that was moved, name the new place in its scripts."
     python, check = VENV/'bin'/'python', ROOT/'tools'/'check_env.py'
     whole = python.exists() and not subprocess.run([python, check, '--pip'], capture_output=True).returncode
-    failed = lambda *args: subprocess.run([sys.executable, '-m', *map(str, args)]).returncode
+    def failed(*args): return subprocess.run([sys.executable, '-m', *map(str, args)]).returncode
     if not whole and failed('venv', '--clear', VENV):
         # Debian's Python without ensurepip
-        if failed('venv', '--clear', '--without-pip', VENV) or failed('pip', '--python', python, 'install', '-q', 'pip'):
+        bare = failed('venv', '--clear', '--without-pip', VENV)
+        if bare or failed('pip', '--python', python, 'install', '-q', 'pip'):
             shutil.rmtree(VENV, ignore_errors=True)
             sys.exit('No virtual environment could be made: on Debian and Ubuntu, apt install python3-venv')
     subprocess.run([python, check, '--mend'])

@@ -480,6 +480,9 @@ def convert_attention(
     """A layer of the method `name` that shares the parameters of `layer`; `ValueError` if it cannot
     use one of them, or needs another shape"""
     layer_class(name)
+    if not isinstance(layer, AttentionLayer):
+        raise ValueError(f'a {type(layer).__name__} is not one attention layer: '
+                         '`convert_model(model, attention)` changes those of a model')
     own = vars(layer) # settings as they are now
     config = {key: own.get(key, value) for key,value in layer.config.items()}
     if name==layer.name:

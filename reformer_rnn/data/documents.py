@@ -8,7 +8,7 @@ __all__ = ['disguises', 'Document', 'Documents', 'random_order', 'read_folder', 
            'BPEVocab', 'train_bpe']
 
 # %% ../../nbs/40_data/07_documents.ipynb #64a01c6b
-import csv,io,json,os,platform,re,sysconfig,zlib
+import csv,io,json,os,platform,re,sysconfig,warnings,zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +46,8 @@ class Document:
         self.n_bytes = text_size(self.path) if self.path else len(self._data)
         if not self.n_bytes:
             raise ValueError(f'{name} is empty: there is nothing '
-                             'to read or predict in it; leave it out')
+                             "to read or predict in it; leave it out, as readers of files do with "
+                             "empty='skip'")
 
     def __repr__(self): return f'Document({self.name!r}, {self.n_bytes:,} bytes, {self.metadata})'
 
@@ -211,9 +212,26 @@ def _kept(docs, where):
                      'because they are empty or not UTF-8')
 
 # %% ../../nbs/40_data/07_documents.ipynb #a42a8e42
+_TEXTS = '.md','.rst','.tex','.html','.htm','.text','.markdown'
+
+def _say_unread(root, patterns, paths):
+    "Say which files of a folder are not read; `FileNotFoundError` if none is"
+    found = Counter(file.suffix for file in root.glob('**/*') if file.is_file())
+    taken = {file.suffix for file in paths}
+    ends = [end for end in sorted(found) if end and end not in taken and (not paths or end in _TEXTS)]
+    there = ', '.join(f'{found[end]} {end}' for end in ends)
+    some = [f'**/*{end}' for end in sorted({*taken,*ends})]
+    way = f'pattern={some!r} takes them, as the text that they are'
+    if not paths:
+        raise FileNotFoundError(f'{root} has no files {", ".join(patterns)}'
+                                + (f'; it has {there}. {way}' if ends else ''))
+    if ends: warnings.warn(f'{root}: left out {there}; {way}')
+
 def read_folder(
     folder, # Folder of text files, with or without subfolders
-    pattern:str='**/*.txt', # Which files, as in `Path.glob`; `**/` stands for any depth
+    # Which files, as in `Path.glob`, where `**/` stands for any depth; or a list of patterns. None
+    # for '**/*.txt', with a warning about other texts, such as .md and .html
+    pattern:str|list=None,
     # Bytes that are not UTF-8: 'error', 'replace' them, 'keep' them, or 'skip' the file
     invalid:str='error',
     empty:str='error', # Files without a byte: 'error', or 'skip' them
@@ -222,9 +240,10 @@ def read_folder(
     "Make a document of every file, or raise `FileNotFoundError` or `ValueError`"
     _check_options(invalid, empty, lazy)
     root = _find_folder(folder)
-    paths = sorted((file for file in root.glob(pattern) if file.is_file()),
+    patterns = [pattern or '**/*.txt'] if not isinstance(pattern, (list,tuple)) else pattern
+    paths = sorted({file for o in patterns for file in root.glob(o) if file.is_file()},
                    key=lambda o: o.relative_to(root).parts)
-    if not paths: raise FileNotFoundError(f'{root} has no files {pattern}')
+    if not paths or pattern is None: _say_unread(root, patterns, paths)
     docs = []
     for path in paths:
         name = path.relative_to(root)

@@ -65,7 +65,7 @@ def gpt2_block(
     old,new = f'h.{i}.',f'blocks.{i}.'
     found = {}
     for end in ('weight','bias'):
-        def turned(name): return weights[f'{old}{name}.{end}'].T.contiguous()
+        def turned(name): return weights[f'{old}{name}.{end}'].t().contiguous()
         parts = turned('attn.c_attn').chunk(3)
         found |= {f'{new}attention.to_{o}.{end}': part for o,part in zip('qkv', parts)}
         found[f'{new}attention.to_out.{end}'] = turned('attn.c_proj')

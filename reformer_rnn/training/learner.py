@@ -32,6 +32,7 @@ class SequenceLearner(Learner):
     def predict(self,
         text, # What to continue: a text, or tokens (b, n) for a model without a vocabulary
         n:int=100, # Tokens to add
+        n_words:int=None, # The same under fastai's name
         **options, # Options of `generate`: `temperature`, `top_k`, `generator`, ...
     ): # The text with its continuation; for tokens, only the new ones
         "Continue a text, or raise `ValueError`"
@@ -39,7 +40,7 @@ class SequenceLearner(Learner):
         if not writers:
             raise ValueError(f'a {type(self.model).__name__} does not write texts: for its '
                              'outputs on data use learn.get_preds()')
-        new = writers[0].generate(text, n, **options)
+        new = writers[0].generate(text, n if n_words is None else n_words, **options)
         return text+new if isinstance(text, str) else new
 
     def get_preds(self,

@@ -12,11 +12,11 @@ import warnings
 from fastai.callback.core import Callback
 from fastai.callback.fp16 import ModelToHalf,NonNativeMixedPrecision
 from fastai.callback.mixup import MixHandler
-from fastai.callback.progress import ShowGraphCallback
+from fastai.callback.progress import CSVLogger,ShowGraphCallback
 from fastai.callback.rnn import ModelResetter,RNNCallback,RNNRegularizer
 from fastai.learner import Learner
 from fastai.torch_core import trainable_params
-from fastcore.basics import defaults
+from fastcore.basics import defaults,patch
 from torch import nn
 
 from ..data.vocab import adopt_vocab
@@ -139,6 +139,12 @@ def _tensorboard(model, cb):
                       f'{type(model).__name__}, and fastai draws predictions of pictures alone. '
                       'learn.summary() and learn.show_results() show both here')
     return ''
+
+# %% ../../nbs/50_training/15_verbs.ipynb #8fe26a69
+@patch
+def __getstate__(self:CSVLogger):
+    "What `learn.export` keeps: all but the file, which no other program can go on with"
+    return {name: o for name,o in vars(self).items() if name!='file'}
 
 # %% ../../nbs/50_training/15_verbs.ipynb #7da94fe1
 class ModelAware(Callback):
