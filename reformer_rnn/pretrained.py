@@ -104,11 +104,8 @@ class Pretrained(Movable):
         api = _hub().HfApi(token=token)
         with TemporaryDirectory() as scratch:
             folder = self.save_pretrained(Path(scratch)/'model', **options)
-            with _hub_reached(f'save_pretrained keeps the model here, and `hf upload {repo_id} '
-                              'FOLDER` sends it later'):
-                api.create_repo(repo_id, private=private, exist_ok=True)
-                return api.upload_folder(repo_id=repo_id, folder_path=folder,
-                                         commit_message=message)
+            api.create_repo(repo_id, private=private, exist_ok=True)
+            return api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message)
 
 # %% ../nbs/04_pretrained.ipynb #8fd793b1
 # How a kind of value is stored: a test for it, value -> JSON, and JSON -> value
@@ -456,15 +453,6 @@ def _hub():
         raise ImportError('the hub needs the package huggingface_hub: pip install huggingface_hub')
     import huggingface_hub
     return huggingface_hub
-
-@contextmanager
-def _hub_reached(instead):
-    "Say what can be done when the hub does not answer; what it has answered is left as it is"
-    try: yield
-    except Exception as e:
-        # of Python and of requests, of httpx
-        if not {'ConnectionError','TransportError'} & {o.__name__ for o in type(e).__mro__}: raise
-        raise ConnectionError(f'the hub cannot be reached ({first_line(e)}): {instead}') from e
 
 def shipped_models()->dict: # Name -> folder
     "Models that come with the package"

@@ -8,7 +8,7 @@ __all__ = ['disguises', 'Document', 'Documents', 'random_order', 'read_folder', 
            'BPEVocab', 'train_bpe']
 
 # %% ../../nbs/40_data/07_documents.ipynb #64a01c6b
-import csv,io,json,os,platform,re,sysconfig,warnings,zlib
+import csv,io,json,os,platform,re,sysconfig,zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from ..core import check_choice,check_int
-from .text import Split,decode,find_file,text_bytes,text_size
+from .text import Split,decode,find_file,find_texts,text_bytes,text_size
 
 # %% ../../nbs/40_data/07_documents.ipynb #6b55c8fa
 class Document:
@@ -212,26 +212,9 @@ def _kept(docs, where):
                      'because they are empty or not UTF-8')
 
 # %% ../../nbs/40_data/07_documents.ipynb #a42a8e42
-_TEXTS = '.md','.rst','.tex','.html','.htm','.text','.markdown'
-
-def _say_unread(root, patterns, paths):
-    "Say which files of a folder are not read; `FileNotFoundError` if none is"
-    found = Counter(file.suffix for file in root.glob('**/*') if file.is_file())
-    taken = {file.suffix for file in paths}
-    ends = [end for end in sorted(found) if end and end not in taken and (not paths or end in _TEXTS)]
-    there = ', '.join(f'{found[end]} {end}' for end in ends)
-    some = [f'**/*{end}' for end in sorted({*taken,*ends})]
-    way = f'pattern={some!r} takes them, as the text that they are'
-    if not paths:
-        raise FileNotFoundError(f'{root} has no files {", ".join(patterns)}'
-                                + (f'; it has {there}. {way}' if ends else ''))
-    if ends: warnings.warn(f'{root}: left out {there}; {way}')
-
 def read_folder(
     folder, # Folder of text files, with or without subfolders
-    # Which files, as in `Path.glob`, where `**/` stands for any depth; or a list of patterns. None
-    # for '**/*.txt', with a warning about other texts, such as .md and .html
-    pattern:str|list=None,
+    pattern:str|list=None, # Which files, as in `find_texts`; None for '**/*.txt'
     # Bytes that are not UTF-8: 'error', 'replace' them, 'keep' them, or 'skip' the file
     invalid:str='error',
     empty:str='error', # Files without a byte: 'error', or 'skip' them
@@ -240,12 +223,8 @@ def read_folder(
     "Make a document of every file, or raise `FileNotFoundError` or `ValueError`"
     _check_options(invalid, empty, lazy)
     root = _find_folder(folder)
-    patterns = [pattern or '**/*.txt'] if not isinstance(pattern, (list,tuple)) else pattern
-    paths = sorted({file for o in patterns for file in root.glob(o) if file.is_file()},
-                   key=lambda o: o.relative_to(root).parts)
-    if not paths or pattern is None: _say_unread(root, patterns, paths)
     docs = []
-    for path in paths:
+    for path in find_texts(root, pattern):
         name = path.relative_to(root)
         inside = len(name.parts)>1 and name.parts[0] in _SPLITS
         meta = {'split': _SPLITS[name.parts[0]]} if inside else {}
