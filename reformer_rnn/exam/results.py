@@ -151,13 +151,13 @@ tracking_predictions = (
           ('delta:1', False, 'no sign can change'),
           ('delta:2', True, 'step sizes up to 2 change a sign')),
     *said('counting',
-          ('conv-delta:2', False, 'one reflection does not turn'),
+          ('conv-delta:2', True, 'two blocks of reflections turn'),
           ('conv-delta_product', True, 'two reflections turn')),
     *said('s3',
           ('conv-delta:2', False, 'turns need two reflections'),
           ('conv-delta_product', True, 'turns are two reflections')),
     *said('a5',
-          ('conv-delta:2', False, 'one reflection does not turn'),
+          ('conv-delta:2', True, 'two blocks of reflections turn'),
           ('lstm', True, 'a nonlinear state')),
 )
 

@@ -211,7 +211,7 @@ def source_markdown(
 SURPRISES = (
     'full fails under hashing','hashed models fail under full','reversible layers are free',
     'faster only from 3,149 on','4,000 times faster on CIFAR-10','an RSA-XL does not learn',
-    'a small RSA-XL learns better','a wrong start makes states ignored',
+    'kv improves long texts','a wrong start makes states ignored',
     'better for the same computation','attention loses induction on longer texts')
 
 def surprises_markdown(
