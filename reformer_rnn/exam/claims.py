@@ -151,8 +151,8 @@ counting('training finds no count in reflections', 'Our question to Grazzi et al
          'Two blocks of reflections, which could count modulo five, do not learn it',
          'delta:2', 256, region=at_most(.5, '{:.0%}'), source=OWN,
          why='The theorem is about one layer. Two reflections, one in each block, make a turn, and '
-             'states set by hand count without an error, as shown below. The region is ours: chance is 20 %, and '
-             'the first positions are easier.')
+             'states set by hand count without an error, as shown below. The region is ours: '
+             'chance is 20 %, and the first positions are easier.')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #a6ffe236
 induction = about('induction', 'right answers after {:,} tokens', ' trained with up to 256')

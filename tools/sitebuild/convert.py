@@ -231,7 +231,8 @@ class Converter:
         if len(pictures) > 1:
             self.problems.add(place, f'shows {len(pictures)} figures; give each a cell and a text of its own')
         if not alt:
-            self.problems.add(place, 'shows a figure without alternative text; begin the cell with #| fig-alt: "What is to be seen"')
+            self.problems.add(place, 'shows a figure without alternative text; begin the cell with '
+                                     '#| fig-alt: "What is to be seen"')
         width = figures.width(pictures[0])
         classes = ['wide']*(width > WIDE) + ['same-colours']*(option.get('fig-dark') == 'same')
         return dict(alt=str(alt)) | (dict(width=f'{width}px') if width else {}) | (dict(classes=' '.join(classes))

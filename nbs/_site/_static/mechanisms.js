@@ -73,11 +73,13 @@ const numbers = rows => html('table', {class: 'mechanism-numbers'}, html('tbody'
   html('tr', {'data-key': key || name}, html('th', {}, name), ...[].concat(values).map(x => html('td', {}, typeof x === 'number' ? shown(x) : x))))));
 
 const mechanisms = {
-  // A language model that runs in the page; its script is large, and comes when it is needed.
+  // A language model that runs in the page; its script is large, and comes when the reader does.
   model({prompt}, view) {
     const place = html('div'), script = html('script', {src: new URL('model.js', home)});
     script.addEventListener('load', () => mountModel(place, {prompt}));
-    view(place, script);
+    view(place);
+    const load = (seen, watch) => { if (seen.some(o => o.isIntersecting)) { watch.disconnect(); place.after(script); } };
+    new IntersectionObserver(load, {rootMargin: '200px'}).observe(place);
     return [];
   },
 
