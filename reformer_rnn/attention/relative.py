@@ -272,8 +272,7 @@ class RelativeAttention(RelativeScores):
 
     def keep_projected(self, state, mark, k, v, r):
         "Keep keys and values of a memory, and codes, for the next call"
-        k = last_positions(k, self.mem_len, 2)
-        v = last_positions(v, self.mem_len, 2)
+        k,v = (last_positions(o, self.mem_len, 2) for o in (k,v))
         _projected[state.x] = Projected(self, self.clamp_len, mark, state.mask, k, v, r)
 
     def project_memory(self, known, seen, n):
@@ -282,8 +281,7 @@ class RelativeAttention(RelativeScores):
         def project(x, mask): return [hide_padding(y, mask) for y in self.keys_values(x)]
         if known is None: return project(seen.x, seen.mask)
         p = seen.x.shape[1]-n
-        real = seen.mask
-        if real is not None: real = real[:,p:]
+        real = None if seen.mask is None else seen.mask[:,p:]
         new = project(seen.x[:,p:], real)
         return [append_positions(a, b.to(a.dtype), 2) for a,b in zip((known.k,known.v), new)]
 

@@ -16,7 +16,6 @@ from torch import Tensor,nn
 from ..core import check_choice,check_int,check_mask_type,check_tensor,state_type
 from ..pretrained import Pretrained
 from ..attention.documents import as_packing,refuse_state
-from ..attention.rotary import inner_state
 from reformer_rnn.attention.layer import (
     AttentionLayer,attention_layers,build_attention,check_state_type,convert_attention,
     register_layers)

@@ -469,6 +469,7 @@ def sign_only(
     true = row['verdict'] in (REPRODUCED,SMALLER)
     return true and 0 in row['region'] and excludes_theirs(row)
 
+# %% ../../nbs/60_runs/07_claim.ipynb #04999e94
 def shown_text(claim, row)->str:
     "The smallest effect that the runs could have shown, as text"
     if row['p'] is None: return ''

@@ -135,6 +135,7 @@ about_seeds = {
              '256, where 500 steps do not suffice, seeds differ by tens of points, and left three '
              'cells of the row open.'}
 
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #c2c80084
 cell(patient, 'full attention copies',
      'A full attention transformer can solve this task perfectly', 'shared_qk', 'full', solves,
      setting='accuracy of full attention over 512 symbols',
@@ -146,6 +147,8 @@ cell(full_length, 'four rounds copy',
      'lsh-4', 'LSH-4', solves,
      setting='accuracy of four rounds over 512 symbols',
      why=about_seeds['lsh-4']+' At lengths 256 and 512 they have 100 and 99.9 %.')
+
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #befc9e85
 claim('four rounds are like full', 'Results, text',
       'Four rounds give near identical performance to full attention',
       '-0.23 %', -.0023, between(-.01, .01, '{:+.0%}'),
@@ -181,6 +184,8 @@ claim('fewer rounds, worse training', 'Claim; Results, text',
       measure=ahead('lsh-1','lsh-2','LSH-1','LSH-2'),
       setting='accuracy of one round minus two',
       form='{:+.1%}', why=three_more)
+
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #01d8435d
 full_length('two rounds train worse than four', 'Claim; Results, text',
             'Performance decreases as the number of hashing rounds in training decreases',
             '99.77, 97.08 %', -.0269, below_zero,
