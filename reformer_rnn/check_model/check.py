@@ -305,7 +305,8 @@ def _examine(asked, subject):
         raise Skipped(f'{text}, but plain Python does not show it')
     shown = ', '.join(f'{k} {o}' for k,o in case.items())
     more = '' if worst in (math.inf,bad[0][1]) else f'; up to {worst:.2g} with longer ones'
-    raise Failed(f'{text} ({shown}){more}', **case, difference=worst, script=script, raised=raised)
+    raise Failed(f'{text} ({shown}){more}', **case, difference=worst, tolerance=subject.tol,
+                 script=script, raised=raised)
 
 # %% ../../nbs/35_check_model/02_check_model.ipynb #e8e99b3a
 def _measured(subject, asked, case):

@@ -16,7 +16,7 @@ import torch
 from ..attention.report import Entry,in_words
 from .check import ModelReport,check_model,model_checks
 from ..core import check_choice
-from ..files import in_place_of,write_json
+from ..files import in_place_of,read_json,write_json
 
 # %% ../../nbs/35_check_model/04_families.ipynb #65ed75ed
 _usual = dict(
@@ -54,6 +54,7 @@ families = { # of transformers: what differs from the usual
                   layers_block_type=['linear_attention','linear_attention','hybrid']*2),
     'zamba2': dict(mamba_d_state=8, n_mamba_heads=4, mamba_headdim=16, mamba_ngroups=1,
                    chunk_size=16, num_mem_blocks=1, hybrid_layer_ids=[1], use_mem_eff_path=False,
+                   time_step_min=.09, # so that the limit of a step shows
                    layers_block_type=['mamba','hybrid','mamba'])}
 
 # %% ../../nbs/35_check_model/04_families.ipynb #f5c3f3d4
@@ -119,7 +120,8 @@ def _own_names():
 
 def _folder_source(path):
     "Lines that load a stored model"
-    if (Path(path)/'config.json').exists():
+    config = Path(path)/'config.json'
+    if config.exists() and read_json(config).get('library')!='reformer_rnn':
         return ('import transformers',
                 f'model = transformers.AutoModelForCausalLM.from_pretrained({str(path)!r}, '
                 'local_files_only=True).eval()')
@@ -217,7 +219,7 @@ Versions: {versions}; a random model with small weights, on a CPU, in float32.
 {script}
 ```
 
-The first number, the largest difference, should be rounding: below a thousandth of the second.
+The first number, the largest difference, should be rounding: below {limit:.0e} of the second.
 '''
 
 def write_reports(
@@ -234,7 +236,7 @@ def write_reports(
         text = _form.format(
             model=report.layer.partition(':')[2], promise=f'"{name}"', expected=texts[name],
             found=entry.text, versions=', '.join(' '.join(o) for o in report.versions.items()),
-            script=entry.example['script'])
+            limit=entry.example['tolerance'], script=entry.example['script'])
         with in_place_of(path) as f: f.write(text.encode())
         paths.append(path)
     return paths

@@ -106,12 +106,13 @@ class _TransformersScript:
         name = 'bare' if 'bare' in uses else 'read'
         told = self.positions and 'bare' not in uses
         masked = 'mask' in uses
+        none = ', use_cache=False' if self.cache else ''
         if 'state' in uses: lines = (self.masked if masked else self.plain)(name, told)
         elif masked: lines = [
             f'def {name}(ids, mask=None):', f'    {self.ones}',
-            '    return model(ids, use_cache=False, attention_mask=mask'+told*(
+            f'    return model(ids{none}, attention_mask=mask'+told*(
                 ', position_ids=(mask.cumsum(1)-1).clamp(min=0)')+').logits,None']
-        else: lines = [f'def {name}(ids): return model(ids, use_cache=False).logits,None']
+        else: lines = [f'def {name}(ids): return model(ids{none}).logits,None']
         tools = dict(self.tools)
         if self.cache=='state': tools['rows_of'] = (
             'rows_of = lambda s, rows: ([t[rows] for t in s[0]],s[1])')
@@ -183,11 +184,8 @@ class TransformersReader(_TransformersCache, Reader):
     ):
         self.model = model
         self.arguments = set(inspect.signature(model.forward).parameters)
-        self.keeps = True # Ask for a cache?
         self.cache = next((o for o in self.caches if o in self.arguments), None)
-        if self.cache is None:
-            raise ValueError(f'a {type(model).__name__} takes no cache: expected one of the '
-                             f'arguments {", ".join(self.caches)}')
+        self.keeps = True # Ask for a cache?
         self.positions = positions and 'position_ids' in self.arguments
         # without attention a mask is that of the tokens of the call, as in `generate`
         self.spans = 'position_ids' in self.arguments
@@ -195,12 +193,12 @@ class TransformersReader(_TransformersCache, Reader):
     @property
     def abilities(self)->set:
         "What the model can be asked to do"
-        able = {'state','rows_of','saved'}
+        able = {'state','rows_of','saved'} if self.cache else set()
         if 'attention_mask' in self.arguments: able.add('mask')
         if hasattr(self.model, 'generate'): able.add('generate')
         if able>={'generate','mask'}: able.add('padded generate')
         if 'position_ids' in self.arguments: able.add('positions')
-        if self.spans: able.add('crop')
+        if self.spans and self.cache: able.add('crop')
         if self.model.supports_gradient_checkpointing: able.add('gradient_checkpointing_enable')
         return able
 
@@ -213,10 +211,10 @@ class TransformersReader(_TransformersCache, Reader):
         given = {} if span.all() else dict(attention_mask=span)
         if self.positions:
             given['position_ids'] = (seen.cumsum(1)-1).clamp(min=0)[:,-ids.shape[1]:]
-        if self.keeps: given[self.cache] = cache
-        given['use_cache'] = self.keeps
+        if self.cache: given['use_cache'] = self.keeps
+        if self.cache and self.keeps: given[self.cache] = cache
         out = self.model(ids, **given)
-        cache = getattr(out, self.cache, None)
+        cache = getattr(out, self.cache or '', None)
         return out.logits,None if cache is None else (cache,seen)
 
     def bare(self, ids, state=None):
