@@ -81,6 +81,7 @@ def _layer_card(name, cfg):
     if cfg.out: report.save(cfg.out)
     return report
 
+# %% ../../nbs/80_exam/20_card.ipynb #1f432c17
 def run_check(
     cfg:CheckConfig, # Settings
 )->dict: # Name -> report
