@@ -6,18 +6,20 @@
 __all__ = ['OptionParser', 'experiment_parser', 'main_parser', 'explain', 'in_its_processes', 'main']
 
 # %% ../../nbs/90_ledger/03_command.ipynb #39dedc3f
-import argparse,os,re,sys
+import argparse,os,re,sys,textwrap
 from contextlib import nullcontext
 from difflib import get_close_matches
 
 import reformer_rnn
-from ..runs.experiment import add_options,commands,find_experiment,read_options
+from ..runs.experiment import (
+    add_options,commands,find_experiment,grouped_commands,read_options)
 
 # %% ../../nbs/90_ledger/03_command.ipynb #d9d3bb23
 class OptionParser(argparse.ArgumentParser):
     "A parser that names the option that was probably meant"
     def error(self, message):
         "Print the usage and the message, and exit"
+        if os.environ.get('LOCAL_RANK', '0')!='0': sys.exit(2) # another process here says it
         known = [o for action in self._actions for o in action.option_strings]
         unknown = re.findall(r'--[\w-]+', message) if 'unrecognized' in message else []
         known += commands() if 'invalid choice' in message else []
@@ -38,14 +40,22 @@ def experiment_parser(
     return parser
 
 # %% ../../nbs/90_ledger/03_command.ipynb #0fd9eec0
+def _listed(names):
+    "Lines of help for experiments"
+    return '\n'.join(textwrap.fill(f'  {name:<20}  {line}', 80, subsequent_indent=' '*24,
+                                   break_on_hyphens=False) for name,line in names.items())
+
 def main_parser()->OptionParser:
-    "Make the parser that lists the experiments"
-    parser = OptionParser(prog='reformer_rnn',
-                          description='Experiments with recurrent and efficient attention')
+    "Make the parser that lists the experiments in their groups"
+    groups = [f'{heading}:\n{_listed(names)}' for heading,names in grouped_commands().items()]
+    parser = OptionParser(prog='reformer_rnn', epilog='\n\n'.join(groups),
+                          description='Experiments with recurrent and efficient attention',
+                          formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--version', action='version',
                         version=f'reformer_rnn {reformer_rnn.__version__}')
-    listed = parser.add_subparsers(dest='command', required=True, metavar='EXPERIMENT')
-    for name,line in commands().items(): listed.add_parser(name, help=line)
+    parser.add_argument('command', choices=commands(), metavar='EXPERIMENT',
+                        help='one of the names below, whose settings '
+                             '`reformer_rnn EXPERIMENT --help` shows')
     return parser
 
 # %% ../../nbs/90_ledger/03_command.ipynb #eddca4db
@@ -95,4 +105,5 @@ def main(
     except Exception as e:
         message = explain(e)
         if not message: raise
+        if getattr(e, 'told', False): sys.exit(1) # by another process
         sys.exit(f'reformer_rnn {name}: {message}')

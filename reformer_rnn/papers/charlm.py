@@ -299,4 +299,4 @@ charlm_experiment = Training(
     'charlm', CharLMConfig, train_charlm,
     'train a language model on the bytes of a file',
     headline=('bits_per_byte',), prepare=check_charlm, report=charlm_report,
-    pictures=dict(charlm=plot_charlm), evaluate=charlm_bits)
+    pictures=dict(charlm=plot_charlm), evaluate=charlm_bits, group='your own data')

@@ -194,4 +194,4 @@ device_experiment = Measuring(
          memory=measure_device_memory),
     'check and time every layer on a device',
     report=lambda record: {f"On {record['environment']['device']}": device_table(record)},
-    made_there=False)
+    made_there=False, group='look and check')

@@ -521,4 +521,5 @@ def run_results(
 
 # %% ../../nbs/60_runs/05_read.ipynb #371b7c41
 results_experiment = Experiment('results', ResultsConfig, run_results,
-                                'list, filter, compare and draw stored runs')
+                                'list, filter, compare and draw stored runs',
+                                group='look and check')

@@ -7,8 +7,8 @@ __all__ = ['LongRun', 'check_device', 'run_path', 'ShowEpochs', 'Kept', 'run_cal
            'fit_recorded', 'kept_run', 'run_one', 'Training', 'language_model', 'under_attention', 'joined']
 
 # %% ../../nbs/60_runs/04_train.ipynb #13fd5999
-import shutil,signal,sys,tempfile,threading
-from contextlib import contextmanager,suppress
+import io,shutil,signal,sys,tempfile,threading
+from contextlib import contextmanager,redirect_stdout,suppress
 from dataclasses import asdict,dataclass,field,replace
 from math import inf
 from pathlib import Path
@@ -28,10 +28,11 @@ from ..models.names import parse_attention
 from ..training.checkpoints import Checkpoint,OtherRun,Stopped
 from ..training.facts import data_fingerprint,differences
 from ..training.snapshots import list_checkpoints,read_checkpoint
-from ..training.processes import (
-    Processes,from_first,process_group,process_rank,quiet_others,several_processes,sum_all)
+from reformer_rnn.training.processes import (
+    Processes,first_here,from_first,process_group,process_rank,quiet_others,several_processes,
+    sum_all)
 from ..training.scale import Scale
-from ..training.weights_biases import wandb_callbacks,wandb_id
+from ..training.weights_biases import check_wandb,wandb_callbacks,wandb_id
 from .experiment import (
     Experiment,Settings,all_settings,print_tables,same_settings)
 from .keep import describe_model,keep_model,remove_model
@@ -61,6 +62,7 @@ class LongRun(Settings, Scale):
         "Refuse what cannot be run"
         super().check()
         check_choice('track', self.track, ('local','wandb'))
+        if self.track=='wandb': check_wandb()
         check_device(self.device)
         if not self.checkpoint_every>=0:
             raise ValueError(f'checkpoint_every={self.checkpoint_every}: expected a number of '
@@ -228,6 +230,15 @@ def only_here(cfg, attention, seed):
             with suppress(OSError): Path(lock.lock_file).unlink()
         lock.release()
 
+# %% ../../nbs/60_runs/04_train.ipynb #c3063c80
+def check_place(cfg, attention, seed):
+    "Refuse to replace or go on with what is no record of this run"
+    path = run_path(cfg, attention, seed)
+    if path.is_dir():
+        raise ValueError(f'{path} is a folder, where a record is to be written: move it, or '
+                         'choose another folder for results')
+    from_first(lambda: kept_run(cfg, path)) # other settings are refused before work
+
 # %% ../../nbs/60_runs/04_train.ipynb #c3063c8a
 def run_one(
     cfg:LongRun, # Settings
@@ -238,11 +249,8 @@ def run_one(
     """Train one model and store the record, or keep the one that is there;
     `ValueError` if its path is a folder"""
     path = run_path(cfg, attention, seed)
+    check_place(cfg, attention, seed)
     print(f'\n{attention}, seed {seed}', flush=True)
-    if path.is_dir():
-        raise ValueError(f'{path} is a folder, where a record is to be written: move it, or '
-                         'choose another folder for results')
-    from_first(lambda: kept_run(cfg, path)) # other settings are refused before work
     with only_here(cfg, attention, seed):
         try: record = train(cfg, attention, seed)
         except Kept as kept:
@@ -280,18 +288,25 @@ class Training(Experiment):
 
     def run(self, cfg):
         "Train every model with every seed, print the tables, draw the pictures"
-        cfg.check()
-        if self.prepare: cfg = self.prepare(cfg) or cfg
-        if self.per_data: cfg = replace(cfg, results=f'{cfg.results}/{self.per_data(cfg)}')
-        if self.model:
-            for attention in cfg.attention: cfg.check_model(self.model(cfg, attention))
-        check_writable(cfg.results)
+        with redirect_stdout(io.StringIO()) as said: cfg = self.checked(cfg)
+        print(said.getvalue(), end='', flush=True) # nothing before everything is checked
         runs = Runs(run_all(cfg, self.does))
         if self.report: print_tables(self.report(runs))
         for name,draw in self.pictures.items():
             save_figure(draw(runs), Path(cfg.results)/f'{name}.png')
         print(f'\nRuns{" and pictures" if self.pictures else ""}: {cfg.results}')
         return runs
+
+    def checked(self, cfg):
+        "The settings for all runs; `ValueError` if one of them cannot be done"
+        cfg.check()
+        if self.prepare: cfg = self.prepare(cfg) or cfg
+        if self.per_data: cfg = replace(cfg, results=f'{cfg.results}/{self.per_data(cfg)}')
+        for attention in cfg.attention:
+            if self.model: cfg.check_model(self.model(cfg, attention))
+            for seed in cfg.seeds: check_place(cfg, attention, seed)
+        check_writable(cfg.results)
+        return cfg
 
 # %% ../../nbs/60_runs/04_train.ipynb #f11c09bc
 def language_model(
@@ -340,8 +355,10 @@ def joined(
     """Join the processes of this run inside a `with` block, and give each of them its settings;
     `ValueError` if there is nothing to share"""
     if num_distrib()>1 and not isinstance(cfg, LongRun):
-        raise ValueError(f'{num_distrib()} processes: there is nothing to share among them here; '
-                         'start it without torchrun or accelerate launch')
+        e = ValueError(f'{num_distrib()} processes: there is nothing to share among them here; '
+                       'start it without torchrun or accelerate launch')
+        e.told = not first_here() # the first process of each machine says it
+        raise e
     device = getattr(cfg, 'device', 'cpu')
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _on_term) if main else None

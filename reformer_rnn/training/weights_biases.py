@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['bucket_evenness', 'layer_statistics', 'Harmless', 'LayerStatistics', 'Beside', 'wandb_id', 'LogRun', 'FinishWandb',
-           'wandb_callbacks']
+           'check_wandb', 'wandb_callbacks']
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #1a391c78
 import json,math,os,queue,shutil,subprocess,sys,tempfile,threading,warnings
@@ -198,9 +198,8 @@ class Beside:
         self.told = True
         if self.error: return f'{self.error}; this run is not tracked'
         if self.answer['online']: return f'the run is shown at {self.answer["place"]}'
-        reason = self.answer['reason']
-        return (reason and f'{reason}. The run is kept in {self.folder/"wandb"}, and `wandb sync` '
-                           'can send it later')
+        reason = self.answer['reason'] or 'this run is offline; WANDB_MODE=online sends it at once'
+        return f'{reason}. It is kept here, and can be sent by\n  wandb sync {self.answer["place"]}'
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #5febbb77
 def _say(news):
@@ -292,6 +291,12 @@ _modes = dict(online='online', run='online', shared='online', offline='offline',
 _open = [] # The run of the last training
 
 # %% ../../nbs/50_training/11_weights_biases.ipynb #b5f2b9c2
+def check_wandb():
+    "Refuse to track without the packages that it needs"
+    if find_spec('wandb') is None or find_spec('safetensors') is None:
+        raise ImportError('tracking with Weights & Biases needs two packages: pip install '
+                          '"reformer_rnn[wandb]", or pip install wandb safetensors')
+
 def wandb_callbacks(
     config:dict, # Configuration to store with the run
     project:str='reformer_rnn', # Project of the run
@@ -304,9 +309,7 @@ def wandb_callbacks(
     and return its callbacks; `ImportError` without wandb or safetensors"""
     mode = os.environ.get('WANDB_MODE') or 'offline'
     if mode=='disabled': _say('WANDB_MODE=disabled, so this run is not tracked'); return []
-    if find_spec('wandb') is None or find_spec('safetensors') is None:
-        raise ImportError('tracking with Weights & Biases needs two packages: pip install '
-                          '"reformer_rnn[wandb]", or pip install wandb safetensors')
+    check_wandb()
     folder = check_writable(folder)
     while _open: _open.pop().close() # left over from a training that failed
     options = dict(project=project, name=name, config=config)

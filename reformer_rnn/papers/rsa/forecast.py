@@ -316,4 +316,4 @@ forecast_experiment = Training(
     headline=('test',), prepare=prepare_forecast,
     per_data=lambda cfg: setting_name(vars(cfg)),
     report=lambda runs: {HEADING: forecast_table(runs)},
-    pictures=dict(forecast=plot_forecasts))
+    pictures=dict(forecast=plot_forecasts), group='your own data')
