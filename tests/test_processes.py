@@ -1,5 +1,5 @@
 "Two processes under torchrun do what one process does, write one record, and go on after a signal."
-import json, os, signal, socket, subprocess, sys, time
+import json, os, re, signal, socket, subprocess, sys, time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -97,8 +97,54 @@ def test_the_other_ends(tmp_path):
 @pytest.mark.skipif(not find_spec('accelerate'), reason='accelerate is not installed')
 def test_accelerate_launch(tmp_path):
     """`accelerate launch` sets the same variables as torchrun; for several processes on a CPU it wants mpirun, so here
-    it starts one."""
+    it starts one. Asked for two, it starts one as well, which does not train alone."""
     launcher = [sys.executable, '-m', 'accelerate.commands.accelerate_cli', 'launch', '--cpu', '--num_processes', '1',
                 '--num_machines', '1', '--no_python']
     finish(start(tmp_path/'launched', launcher=launcher))
     assert record(tmp_path/'launched')['bits_per_byte'] > 0
+    launcher[launcher.index('1')] = '2'
+    alone = start(tmp_path/'alone', launcher=launcher)
+    assert 'was asked for several processes and has started one' in alone.communicate(timeout=300)[1]
+    assert alone.returncode
+    assert not (tmp_path/'alone').exists()
+
+def shown(language):
+    "The code of a language among what the page on processes shows for clusters."
+    page = json.loads((Path(__file__).parents[1]/'nbs/50_training/09_processes.ipynb').read_text())
+    cells = ''.join(''.join(o['source']) for o in page['cells'] if o['cell_type'] == 'markdown')
+    return next(o for o in re.findall(rf'```{language}\n(.*?)```', cells, re.S) if o.startswith(('#!', 'apiVersion')))
+
+def as_here(line, folder):
+    "What a page shows, in the size of a test and on this machine."
+    with socket.socket() as s: s.bind(('127.0.0.1', 0)); port = s.getsockname()[1]
+    here = {'charlm-0.charlm': '127.0.0.1', '29500': str(port), 'charlm book.txt': f'charlm {SIZES}',
+            '--results results': f'--results {folder}'}
+    for old, new in here.items(): line = line.replace(old, new)
+    return re.sub(r'--nproc-per-node \d', '--nproc-per-node 1', line)
+
+def stand_in(folder, name, text):
+    "A program that is found first on the path."
+    path = folder/name
+    path.write_text(f'#!/bin/bash\n{text}\n')
+    path.chmod(0o755)
+
+@pytest.mark.slow  # two times two programs that import everything
+@pytest.mark.skipif(os.name == 'nt', reason='bash')
+def test_two_machines(tmp_path):
+    "The files that the page shows for SLURM and Kubernetes, with this machine as two."
+    env = os.environ | dict(OMP_NUM_THREADS='1', SLURM_JOB_NODELIST='127.0.0.1', SLURM_NNODES='2',
+                            PATH=f'{tmp_path}:{Path(sys.executable).parent}:{os.environ["PATH"]}')
+    stand_in(tmp_path, 'scontrol', 'echo 127.0.0.1; echo 127.0.0.2')
+    stand_in(tmp_path, 'srun', 'SLURM_NODEID=1 "$@" & SLURM_NODEID=0 "$@"; code=$?; wait; exit $code')
+    subprocess.run(['bash', '-c', as_here(shown('sh'), tmp_path/'slurm')], env=env, check=True, timeout=300)
+    import yaml
+    service, job = yaml.safe_load_all(shown('yaml'))
+    pod = job['spec']['template']['spec']
+    assert pod['subdomain'] == service['metadata']['name']
+    assert service['spec']['selector'] == {'job-name': job['metadata']['name']}
+    container, = pod['containers']
+    line = as_here(' '.join(container['args']), tmp_path/'pods')
+    pods = [subprocess.Popen([*container['command'], line], env=env | dict(JOB_COMPLETION_INDEX=str(i)))
+            for i in range(job['spec']['completions'])]
+    assert [o.wait(300) for o in pods] == [0, 0]
+    for name in ('slurm', 'pods'): assert record(tmp_path/name)['environment']['processes'] == 2
