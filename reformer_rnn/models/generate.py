@@ -112,6 +112,14 @@ def check_generator(generator, b):
         raise ValueError(f'{len(generator)} generators for {b} rows: '
                          'expected one for each row, or one for all')
 
+# %% ../../nbs/30_models/03_generate.ipynb #92aeba49
+def check_number_given(n):
+    "Refuse a call without the number of tokens, which other libraries call something else"
+    if n is None:
+        raise ValueError('n is missing, the number of tokens to add. The words of transformers, '
+                         'such as max_new_tokens, are understood by '
+                         '`hugging_face.to_transformers(model).generate`')
+
 # %% ../../nbs/30_models/03_generate.ipynb #22b9df9a
 class Generating(Carrying):
     """A model that continues texts, with `vocab_sz` and `next_logits(ids, state, mask)`, which
@@ -173,7 +181,7 @@ class Generating(Carrying):
         # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths; or
         # one string, which a model with a `vocab` continues with a string
         ids,
-        n:int, # Number of tokens to add, at most
+        n:int=None, # Number of tokens to add, at most; required
         temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
         top_k:int|None=None, # Draw from this many of the most probable tokens only
         # Source of the random numbers, or a list with one for each row
@@ -184,6 +192,7 @@ class Generating(Carrying):
         **options,
     )->Any: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
         "Continue texts, in evaluation mode; `ValueError` for arguments that do not fit"
+        check_number_given(n)
         if isinstance(ids, str):
             for name,o in dict(mask=mask, below=options.pop('below', None)).items():
                 if o is not None:
