@@ -120,6 +120,12 @@ def test_packed_drawings():
     coded = lambda text: base64.b64encode(text.encode()).decode()
     assert packed_inside(inside(coded(svg))) == inside(coded(packed(svg)))
 
+def styled(site):
+    "A folder with the two files of styles that every site has."
+    (site/'_static').mkdir()
+    (site/'_static'/'site.css').write_text('p { color: red; }')
+    (site/'_static'/'pygments.css').write_text('')
+
 def test_pictures_of_runs(tmp_path):
     "Runs, interval, region and claimed number stand on one scale; what was not run has no picture."
     sys.path.insert(0, str(ROOT/'tools'))
@@ -137,6 +143,7 @@ def test_pictures_of_runs(tmp_path):
              '</tbody></table>')
     page = tmp_path/'a.html'
     page.write_text(table)
+    styled(tmp_path)
     html.finish(tmp_path, runs.read_rows(path))
     assert page.read_text().count('<svg class=runs ') == 1 and 'data-verdict="undecided"' in page.read_text()
     path.write_text(json.dumps([row, row]))
@@ -146,9 +153,8 @@ def test_finished_pages(tmp_path):
     "Colours of the theme stand once, for all pages; printed columns are marked, so that their lines do not wrap."
     sys.path.insert(0, str(ROOT/'tools'))
     from sitebuild import html
+    styled(tmp_path)
     style = tmp_path/'_static'/'site.css'
-    style.parent.mkdir()
-    style.write_text('p { color: red; }')
     printed = '<div class="output stream highlight-myst-ansi"><div class="highlight"><pre>%s</pre></div></div>'
     for name in 'ab':
         page = '<style>\nbody {\n--colour: red;\n}\n</style>\n' + printed % 'a   1\nbb  2' + printed % 'one  gap\nonly'
@@ -163,6 +169,7 @@ def test_pictures_have_short_names_and_weights(tmp_path):
     WebP, and stay what they are."""
     sys.path.insert(0, str(ROOT/'tools'))
     from sitebuild import html
+    styled(tmp_path)
     name = '0123456789abcdef'*4
     (tmp_path/'_images').mkdir()
     pixels = Image.new('RGBA', (9, 9), (1, 2, 3, 200))

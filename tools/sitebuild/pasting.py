@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from .api import assigned, exported
-from .notebooks import options
+from .notebooks import Problems, options
 
 IMPORT = ast.Import, ast.ImportFrom
 SIMPLE = ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign  # what they read must be there before them
@@ -36,7 +36,7 @@ def visible(nb):
     for cell in nb.shown:
         if cell.cell_type != 'code': continue
         if exported(nb.cells[cell.place.cell]) and 'exports' not in cell.directives_: continue
-        option, source = plain(cell, [])
+        option, source = plain(cell, Problems())
         if source and option.get('echo') is not False and option.get('include') is not False: yield cell.place, source
 
 def late(scope):

@@ -79,7 +79,7 @@ const mechanisms = {
     script.addEventListener('load', () => mountModel(place, {prompt}));
     view(place);
     const load = (seen, watch) => { if (seen.some(o => o.isIntersecting)) { watch.disconnect(); place.after(script); } };
-    new IntersectionObserver(load, {rootMargin: '200px'}).observe(place);
+    new IntersectionObserver(load, {rootMargin: '0px 0px -200px'}).observe(place);
     return [];
   },
 
