@@ -1,7 +1,7 @@
 // Interactive mechanisms. A figure of class "mechanism" holds a static picture and, as data, the numbers of the
 // notebook; here the picture gives way to controls and drawings that are computed from these numbers.
 'use strict';
-const drawn = 'http://www.w3.org/2000/svg', CELL = 22;
+const home = document.currentScript.src, drawn = 'http://www.w3.org/2000/svg', CELL = 22;
 const HUES = ['#2a9d8f', '#e9a13b', '#d1495b', '#5b8ff9', '#9b6fd1', '#7a8f3c', '#d97fb0', '#6c757d'];
 
 function set(node, attributes, children) {
@@ -20,6 +20,15 @@ const softmax = scores => {
   const top = Math.max(...scores), e = scores.map(x => Math.exp(x - top)), sum = e.reduce((a, b) => a + b, 0);
   return e.map(x => x/sum);
 };
+
+// A column of measured rows at any length: between two of them on a straight line of logarithmic scales.
+function between(rows, n, column) {
+  let i = rows.findIndex(row => row[0] >= n);
+  if (i < 0) i = rows.length - 1;
+  if (i === 0 || rows[i][0] === n) return rows[i][column];
+  const [a, b] = [rows[i - 1], rows[i]], share = Math.log(n/a[0])/Math.log(b[0]/a[0]);
+  return Math.exp(Math.log(a[column])*(1 - share) + Math.log(b[column])*share);
+}
 
 // A slider or a list of choices with its name and value in words; `change` is called with every new value.
 function slider(name, [least, most, step], value, change, words = x => x) {
@@ -64,9 +73,19 @@ const numbers = rows => html('table', {class: 'mechanism-numbers'}, html('tbody'
   html('tr', {'data-key': key || name}, html('th', {}, name), ...[].concat(values).map(x => html('td', {}, typeof x === 'number' ? shown(x) : x))))));
 
 const mechanisms = {
+  // A language model that runs in the page; its script is large, and comes when the reader does.
+  model({prompt}, view) {
+    const place = html('div'), script = html('script', {src: new URL('model.js', home)});
+    script.addEventListener('load', () => mountModel(place, {prompt}));
+    view(place);
+    const load = (seen, watch) => { if (seen.some(o => o.isIntersecting)) { watch.disconnect(); place.after(script); } };
+    new IntersectionObserver(load, {rootMargin: '0px 0px -200px'}).observe(place);
+    return [];
+  },
+
   // Linear attention: one output, three ways to compute it.
   linear({q, k, v}, view) {
-    const n = q.length, state = {t: n, C: 4};
+    const n = q.length, state = {t: 1, C: 4};
     const outer = (a, b) => a.map(x => b.map(y => x*y));
     const sum = (from, to) => range(to - from).map(i => outer(k[from + i], [...v[from + i], 1]))
       .reduce((S, O) => S.map((row, i) => plus(row, O[i])), k[0].map(() => [...v[0], 1].map(() => 0)));
@@ -87,7 +106,7 @@ const mechanisms = {
           ['chunked', divide(plus(read(x, sum(0, start)), weigh(x, start, t))), 'chunked']]));
     };
     draw();
-    return [slider('Token', [1, n, 1], n, t => { state.t = t; draw(); }, t => `${t} of ${n}`),
+    return [slider('Token', [1, n, 1], state.t, t => { state.t = t; draw(); }, t => `${t} of ${n}`),
       slider('Chunk', [1, n, 1], 4, C => { state.C = C; draw(); }, C => `${C} tokens`)];
   },
 
@@ -171,16 +190,52 @@ const mechanisms = {
     return [slider('Position', [0, n - 1, 1], 40, t => { state.t = t; draw(); }), slider('Layers', [1, 4, 1], layers, L => { state.L = L; draw(); })];
   },
 
+  // The next token: its time and what has to be remembered, while a text grows. It plays by itself, once.
+  token({tokens, names}, view) {
+    const kinds = Object.keys(tokens), places = tokens[kinds[0]].map(row => row[0]), ends = [places[0], places.at(-1)].map(Math.log2);
+    const state = {n: ends[0]}, W = 440, H = 190, most = 1e3*Math.max(...Object.values(tokens).flat().map(row => row[1]));
+    const across = n => 8 + (W - 16)*(n - ends[0])/(ends[1] - ends[0]), height = ms => H - 22 - (H - 34)*ms/most;
+    const curves = Object.fromEntries(kinds.map(kind => [kind, tokens[kind].map(row => [across(Math.log2(row[0])), height(1e3*row[1])])]));
+    const draw = () => {
+      const n = Math.round(2**state.n), x = across(state.n), bytes = o => o < 1e6 ? `${(o/1e3).toFixed(0)} kB` : `${(o/1e6).toFixed(1)} MB`;
+      const lines = kinds.flatMap((kind, i) => {
+        const ms = 1e3*between(tokens[kind], n, 1), now = [...curves[kind].filter(point => point[0] < x), [x, height(ms)]];
+        return [svg('polyline', {points: curves[kind].join(' '), fill: 'none', stroke: HUES[i], 'stroke-width': 2, 'stroke-opacity': .25}),
+          svg('polyline', {points: now.join(' '), fill: 'none', stroke: HUES[i], 'stroke-width': 4, 'stroke-linecap': 'round'}),
+          svg('circle', {cx: x, cy: height(ms), r: 6, fill: HUES[i]})];
+      });
+      const marks = places.map((place, i) => svg('text', {x: across(Math.log2(place)), y: H - 4, 'font-size': 11, fill: 'currentColor',
+        'text-anchor': i === 0 ? 'start' : i === places.length - 1 ? 'end' : 'middle'}, place.toLocaleString('en')));
+      const picture = svg('svg', {viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': 'Milliseconds for the next token against the tokens read so far'},
+        svg('line', {x1: 8, x2: W - 8, y1: height(0), y2: height(0), stroke: 'currentColor', 'stroke-opacity': .4}), ...lines, ...marks);
+      const rows = kinds.map((kind, i) => html('tr', {'data-key': kind}, html('th', {style: `border-left: .6rem solid ${HUES[i]}`}, names[kind]),
+        html('td', {}, `${(1e3*between(tokens[kind], n, 1)).toFixed(1)} ms`), html('td', {}, bytes(between(tokens[kind], n, 2)))));
+      const head = html('tr', {}, html('th', {}, `${n.toLocaleString('en')} tokens read`), html('td', {}, 'the next one takes'), html('td', {}, 'and needs'));
+      view(html('div', {class: 'mechanism-part mechanism-plot'}, picture, html('p', {}, 'Milliseconds for the next token, against the tokens read so far')),
+        html('table', {class: 'mechanism-race'}, head, ...rows));
+    };
+    let timer = 0;
+    const control = slider('Tokens read', [...ends, .05], ends[0], n => { stop(); state.n = n; draw(); }, n => Math.round(2**n).toLocaleString('en'));
+    const input = control.querySelector('input'), shown = control.querySelector('output'), button = html('button', {type: 'button', class: 'mechanism-play'});
+    const stop = () => { clearInterval(timer); timer = 0; button.textContent = 'Play'; };
+    const step = () => {
+      state.n = Math.min(ends[1], state.n + .05);
+      input.value = state.n;
+      shown.textContent = Math.round(2**state.n).toLocaleString('en');
+      draw();
+      if (state.n >= ends[1]) stop();
+    };
+    const play = () => { if (state.n >= ends[1]) state.n = ends[0]; timer = setInterval(step, 60); button.textContent = 'Stop'; };
+    button.addEventListener('click', () => timer ? stop() : play());
+    stop();
+    draw();
+    if (!matchMedia('(prefers-reduced-motion: reduce)').matches) play();
+    return [control, button];
+  },
+
   // What a layer costs: the measured records, and lines between them on logarithmic scales.
   cost({tokens, training}, view) {
     const names = Object.keys(tokens), lengths = tokens[names[0]].map(row => row[0]), state = {n: Math.log2(lengths[1])};
-    const between = (rows, n, column) => {
-      let i = rows.findIndex(row => row[0] >= n);
-      if (i < 0) i = rows.length - 1;
-      if (i === 0 || rows[i][0] === n) return rows[i][column];
-      const [a, b] = [rows[i - 1], rows[i]], share = Math.log(n/a[0])/Math.log(b[0]/a[0]);
-      return Math.exp(Math.log(a[column])*(1 - share) + Math.log(b[column])*share);
-    };
     const bars = (values, caption, words) => {
       const most = Math.max(...Object.values(values));
       return html('div', {class: 'mechanism-part mechanism-bars'}, html('p', {}, caption), ...names.filter(name => name in values).map(name =>

@@ -13,19 +13,21 @@ async function copy(text) {
 // The parts of the menu that a page does not belong to have one link; the script menu.js knows their pages.
 function fillMenu() {
   const root = document.documentElement.dataset.content_root || './';
-  document.querySelectorAll('.menu details').forEach((part, i) => {
-    if (!part.querySelector('.elsewhere')) return;
-    part.querySelector('ul').replaceChildren(...MENU[i].map(([name, title]) => {
-      const link = Object.assign(document.createElement('a'), {href: `${root}${name}.html`, textContent: title}), item = document.createElement('li');
-      item.append(link);
-      return item;
-    }));
-  });
+  const made = (tag, ...children) => { const o = document.createElement(tag); o.append(...children); return o; };
+  for (const part of document.querySelectorAll('.menu details')) {
+    const link = part.querySelector(':scope > a'), groups = MENU[part.dataset.part];
+    if (!link) continue;
+    const entry = ([name, title, minutes]) => {
+      const a = Object.assign(made('a', title), {href: `${root}${name}.html`, title: `${minutes} minutes`});
+      return made('li', a);
+    };
+    link.replaceWith(...groups.flatMap(([name, pages]) => [...groups.length > 1 ? [made('p', name)] : [], made('ul', ...pages.map(entry))]));
+  }
 }
 
 // The menu opens at the page that is read.
 function showCurrentPage() {
-  const current = document.querySelector('.menu .current-page'), scroll = document.querySelector('.sidebar-scroll');
+  const current = document.querySelector('.menu .current-page > a'), scroll = document.querySelector('.sidebar-scroll');
   if (!current || !scroll) return;
   const place = current.getBoundingClientRect(), frame = scroll.getBoundingClientRect();
   if (place.top >= frame.top && place.bottom <= frame.bottom - 40) return;
@@ -100,7 +102,10 @@ function filterClaims() {
   search.setAttribute('aria-label', 'Words in the claim');
   const count = document.createElement('output'), bar = document.createElement('form');
   bar.className = 'claims-filter';
-  bar.append(source, verdict, search, count);
+  const firm = Object.assign(document.createElement('input'), {type: 'checkbox'}), label = document.createElement('label');
+  label.append(firm, ' only ◆');
+  label.title = 'Verdicts that remain under Holm’s correction of all claims';
+  bar.append(source, verdict, search, label, count);
   const folds = tables.map(table => table.closest('details'));
   for (const fold of folds) fold.open = false;
   const choose = () => {
@@ -109,24 +114,24 @@ function filterClaims() {
     for (const row of rows) {
       const text = row.textContent.toLowerCase();
       row.hidden = Boolean((source.value && parts.get(row.closest('table')) !== source.value) || (verdict.value && row.dataset.verdict !== verdict.value)
-        || !wanted.every(word => text.includes(word)));
+        || (firm.checked && !row.hasAttribute('data-firm')) || !wanted.every(word => text.includes(word)));
       seen += !row.hidden;
     }
-    const chosen = Boolean(source.value || verdict.value || wanted.length);
+    const chosen = Boolean(source.value || verdict.value || firm.checked || wanted.length);
     for (const fold of folds) {
       fold.hidden = ![...fold.querySelectorAll('tbody tr')].some(row => !row.hidden);
       fold.open = chosen && !fold.hidden;
     }
     count.textContent = `${seen} of ${rows.length} claims`;
   };
-  bar.addEventListener('input', choose);
+  bar.addEventListener('input', () => { choose(); if (scrollY < place.offsetTop - innerHeight/2) place.scrollIntoView({behavior: 'instant'}); });
   window.addEventListener('hashchange', () => {  // a link to a claim that was not chosen
     if (document.getElementById(decodeURIComponent(location.hash.slice(1)))?.hidden) { bar.reset(); choose(); }
   });
   bar.addEventListener('submit', event => event.preventDefault());
-  // It stands above the first part, outside of it, so that it stays in sight along all of them.
-  const first = tables[0].closest('section'), around = first.parentElement.closest('section');
-  if (around) first.before(bar); else tables[0].before(bar);
+  // It stands above all parts, so that it stays in sight along them; what is chosen is brought to it.
+  const place = tables[0].closest('section');
+  (document.querySelector('article section section') || place).before(bar);
   choose();
 }
 
@@ -149,8 +154,53 @@ function useDrawers() {
   }
 }
 
+// While one types, pages are found by their titles first, then by what readers call them, by what they are about, and by their headings.
+const FILLERS = new Set(['a', 'an', 'and', 'can', 'do', 'for', 'how', 'i', 'in', 'is', 'it', 'my', 'of', 'on', 'the', 'to', 'with']);
+const worded = text => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || [];
+function findPages(query) {
+  const all = worded(query), content = all.filter(word => !FILLERS.has(word)), words = content.length ? content : all;
+  if (!words.length) return [];
+  const weights = [10, 3, 9, 2];  // of title, description, other names and headings
+  const scored = PAGES.map(([page, ...fields]) => {
+    const parts = fields.map(worded);
+    const points = words.map(word => Math.max(...parts.map((part, i) => weights[i]*(part.includes(word) ? 1 : part.some(o => o.startsWith(word)) ? .8 : 0))));
+    const phrase = all.join(' '), called = parts[2].join(' '), title = parts[0].join(' ');
+    const bonus = (` ${called}`.includes(` ${phrase}`) ? 12 : 0) + (title.startsWith(phrase) ? 6 : 0) + 2/(1 + parts[0].length);
+    return {page, title: fields[0], text: fields[1], score: points.every(Boolean) ? points.reduce((a, b) => a + b, 0) + bonus : 0};
+  });
+  return scored.filter(o => o.score).sort((a, b) => b.score - a.score).slice(0, 8);
+}
+function searchAsYouType() {
+  const root = document.documentElement.dataset.content_root || './', box = document.querySelector('.sidebar-search');
+  if (!box) return;
+  box.autocomplete = 'off';
+  const list = document.createElement('ul'), close = () => list.replaceChildren();
+  list.className = 'found';
+  list.setAttribute('aria-label', 'Pages found');
+  box.closest('form').after(list);
+  const show = () => list.replaceChildren(...findPages(box.value).map(({page, title, text}) => {
+    const item = document.createElement('li'), link = Object.assign(document.createElement('a'), {href: `${root}${page}.html`, textContent: title, title: text});
+    item.append(link);
+    return item;
+  }));
+  box.addEventListener('focus', () => {
+    if (typeof PAGES !== 'undefined' || document.getElementById('pages-script')) return;
+    document.head.append(Object.assign(document.createElement('script'), {id: 'pages-script', src: `${root}_static/pages.js`, onload: show}));
+  }, {once: true});
+  box.addEventListener('input', () => { if (typeof PAGES !== 'undefined') show(); });
+  box.closest('.sidebar-sticky').addEventListener('keydown', event => {
+    const links = [...list.querySelectorAll('a')], at = links.indexOf(document.activeElement);
+    if (event.key === 'Escape') { close(); box.focus(); }
+    const next = {ArrowDown: links[at + 1], ArrowUp: at > 0 ? links[at - 1] : box}[event.key];
+    if (!next || !links.length) return;
+    event.preventDefault();
+    next.focus();
+  });
+}
+
 document.addEventListener('DOMContentLoaded', () => {
   fillMenu();
+  searchAsYouType();
   showCurrentPage();
   filterClaims();
   openTarget();
