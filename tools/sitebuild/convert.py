@@ -185,7 +185,7 @@ class Converter:
         origin = f'Notebook: [`{nb.name}`]({self.repository(nb.name)})'
         if nb.module:
             origin = f'Module: `{self.cfg.lib_name}.{nb.module}`. ' + origin
-        if nb.page != FRONT and not nb.said: origin = f'{nb.minutes} minutes. ' + origin
+        if nb.page != FRONT and not nb.said: origin = f'{nb.minutes} minute{"s"*(nb.minutes > 1)}. ' + origin
         if owner := self.owners.get(nb.page): origin = f'A detail of [](/{owner}.ipynb). ' + origin
         return '\n\n'.join([*lines, f'{{.origin}}\n{origin}'])
 

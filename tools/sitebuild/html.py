@@ -85,7 +85,9 @@ def timed(cards, page, minutes):
     "A list of `cards` on a `page`, each with the minutes that what it leads to takes."
     def item(found):
         target = normpath(join(dirname(page), found[2]))
-        return f'<li data-minutes="{minutes[target]} minutes">{found[1]}' if target in minutes else found[0]
+        if target not in minutes: return found[0]
+        n = minutes[target]
+        return f'<li data-minutes="{n} minute{"s"*(n > 1)}">{found[1]}'
     return ITEM.sub(item, cards)
 
 def one_line(table):
