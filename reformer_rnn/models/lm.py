@@ -19,6 +19,7 @@ from ..attention.documents import as_packing,refuse_state
 from reformer_rnn.attention.layer import (
     AttentionLayer,attention_layers,build_attention,check_state_type,convert_attention,
     register_layers)
+from ..attention.rotary import inner_state,with_inner
 from .search import Searching
 from .carry import check_same_rows,refuse_carrying
 from .names import named_attention
@@ -102,7 +103,7 @@ class BlocksByToken(Searching):
     )->float: # `math.inf` for any number, 0 if that is unknown
         "Number of further tokens that are read by the same operations, one by one"
         if before is None: return 0
-        return min(math.inf if same_form(old, new) else block.attention.even_steps(new)
+        return min(math.inf if same_form(old, new) else block.attention.even_steps(inner_state(new))
                    for block,old,new in zip(self.blocks, before.layers, after.layers, strict=True))
 
     def in_room(self,
@@ -110,8 +111,9 @@ class BlocksByToken(Searching):
         n:int, # Positions that it has room for
     )->LMState:
         "The state with padding in front, in a form that does not depend on its length"
+        def room(block, own): return block.attention.in_room(inner_state(own), n)
         pairs = zip(self.blocks, state.layers, strict=True)
-        return LMState(state.position, tuple(o.attention.in_room(s, n) for o,s in pairs))
+        return LMState(state.position, tuple(with_inner(s, room(o, s)) for o,s in pairs))
 
     @property
     def one_length(self)->bool:
