@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['claims', 'COLOURS', 'FIRM', 'SURPRISES', 'PRINTED', 'UPDATE', 'STORED', 'claims_experiment', 'ledger', 'claim_key',
            'verdict_counts', 'markdown_table', 'counts_markdown', 'undecided_markdown', 'plot_verdicts', 'firm',
-           'as_family', 'corrected', 'chance_markdown', 'verdict_text', 'records_text', 'ours_with_setting',
-           'claim_cells', 'source_markdown', 'surprises_markdown', 'source_commands', 'commands_markdown',
-           'commands_fold', 'printed_numbers', 'not_asked_markdown', 'row_text', 'ledger_changes', 'ClaimsConfig',
-           'text_row', 'run_claims', 'store_ledger']
+           'as_family', 'corrected', 'chance_markdown', 'registered_markdown', 'verdict_text', 'records_text',
+           'ours_with_setting', 'claim_cells', 'source_markdown', 'surprises_markdown', 'source_commands',
+           'commands_markdown', 'commands_fold', 'printed_numbers', 'not_asked_markdown', 'row_text', 'ledger_changes',
+           'ClaimsConfig', 'text_row', 'run_claims', 'store_ledger']
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #275c40bf
 import json
@@ -36,6 +36,7 @@ from ..runs.claim import (
     false_discovery,holm,
     count_verdicts,ledger_row,ours_text,same_fact,sign_only)
 from ..runs.experiment import Experiment,command_lines
+from ..runs.register import check_order,check_registered,registered,under_rule
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #8434c6b3
 _all = [*reformer_claims,*linear_claims,*rsa_claims,*brt_claims,*gpt2_claims,*exam_claims]
@@ -44,8 +45,16 @@ claims = sorted(_all, key=lambda claim: claim.source==OWN) # keeps the order oth
 def ledger(
     results:Results, # Stored records
 )->list: # One dict per claim, of `ledger_row`
-    "Measure and judge all claims"
-    return [ledger_row(claim, results) for claim in claims]
+    "Measure and judge all claims; `ValueError` for records that came before their registration"
+    entries,since = registered(results.root)
+    for entry in entries: check_order(entry, results.runs(entry.folder), results.root)
+    if since: check_registered(claims, results, entries, since)
+    rules = {entry.folder: entry for entry in entries}
+    def judged(claim):
+        row = ledger_row(claim, results)
+        own = [rules[name] for name in row['results'] if name in rules]
+        return under_rule(row, own[0]) if own else row
+    return [judged(claim) for claim in claims]
 
 def claim_key(row)->tuple:
     "The document and the name of a claim, which no other row has together"
@@ -152,6 +161,19 @@ def chance_markdown(
                  '; '.join(own['fall'])) for family,own in corrected(rows).items()]
     table = markdown_table(('family','measured','decided','remain','fall'), families)
     return f'{said}\n\n{table}'
+
+# %% ../../nbs/90_ledger/01_ledger.ipynb #e8effb49
+def registered_markdown(
+    results:Results, # Stored records
+)->str: # Markdown
+    "Tabulate the comparisons that were written down before their runs"
+    def cells(entry):
+        runs = len({run['seed'] for run in results.runs(entry.folder)})
+        looks = ' and '.join(map(str, entry.looks))
+        return (entry.name,f'{entry.source}: {entry.claim}',entry.measure,looks,
+                f'{entry.level:.3f}',entry.date,entry.given_up or f'{runs} pairs')
+    head = 'comparison','row','measure','looks, pairs','decided below p','written down','so far'
+    return markdown_table(head, map(cells, registered(results.root)[0]))
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #e31791e1
 FIRM = '◆' # A verdict that remains under Holm's correction of all of them
