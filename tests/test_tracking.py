@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 EXPERIMENTS = {
-    'copy': dict(attention=('softmax',), seeds=(0,), length=16, vocab_sz=16, d_model=16, n_heads=2, epochs=1,
+    'copy': dict(model=('softmax',), seeds=(0,), length=16, vocab_sz=16, d_model=16, n_heads=2, epochs=1,
                  epoch_steps=4, bs=4, n_valid=8),
-    'linear_copy': dict(attention=('linear',), seeds=(0,), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16,
+    'linear_copy': dict(model=('linear',), seeds=(0,), length=16, d_model=16, n_layers=1, n_heads=2, d_ff=16,
                         epochs=1, epoch_steps=4,
                         bs=4, n_valid=8),
 }

@@ -22,7 +22,7 @@ BASIS = 'softmax' # What the others are compared with
 @dataclass
 class ExamCostConfig(Measurement):
     "Settings of the measurement of the exam's candidates"
-    attention:tuple = MEASURED # Candidates; softmax is always among them
+    model:tuple = MEASURED # Candidates; softmax is always among them
     length:int = 256 # Tokens of a sequence, and of the text before the decoded tokens
     tokens:int = 1024 # Tokens of a training step
     decoded:int = 16 # Tokens of one call in decoding
@@ -32,12 +32,12 @@ class ExamCostConfig(Measurement):
     n_heads:int = 2 # Number of heads
     d_ff:int = 256 # Feed-forward width with softmax attention; other layers get what fits
     results:str = 'results/exam_cost' # Folder for the JSON file
-    called = dict(attention='layer') # the word for its option
+    called = dict(model='layer') # the word for its option
 
     def check(self):
         "Refuse unknown candidates, and a step that holds no sequence"
         super().check()
-        for name in self.attention:
+        for name in self.model:
             if not find_candidate(name).layers:
                 raise ValueError(f'{name} is shown the answers and computes nothing: leave it out')
         if self.tokens<self.length:
@@ -71,7 +71,7 @@ def exam_costs(
 )->list: # One dict per candidate and kind of work
     "Measure all candidates in turns"
     calls = {}
-    for name in dict.fromkeys((BASIS,*cfg.attention)): calls |= cost_calls(cfg, name)
+    for name in dict.fromkeys((BASIS,*cfg.model)): calls |= cost_calls(cfg, name)
     return timed_units(calls, cfg.rounds)
 
 exam_cost_experiment = Measuring(

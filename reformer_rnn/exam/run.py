@@ -41,9 +41,9 @@ ALL_CANDIDATES = tuple(all_candidates())
 @dataclass
 class ExamConfig(LongRun):
     "Settings of the exam"
-    each_once = 'attention','seeds','task','rates'
+    each_once = 'model','seeds','task','rates'
     task:tuple = tuple(exam_tasks) # Tasks, by the names in `exam_tasks`
-    attention:tuple = ALL_CANDIDATES # Candidates, or your own layers as module:Class
+    model:tuple = ALL_CANDIDATES # Candidates, or your own layers as module:Class
     seeds:tuple = (0,1,2) # Seeds; the first one selects the learning rate
     rates:tuple = (3e-3,1e-3,1e-2) # Highest learning rates, tried until one solves the task
     updates:int = 0 # Maximum number of updates in a run; 0 for that of the task
@@ -60,7 +60,7 @@ class ExamConfig(LongRun):
     clip:float = 1. # Largest norm of the gradient; 0 for no clipping
     results:str = 'results/exam' # Folder with a subfolder for every task and rate
     save_model:bool = False # Keep the trained models? Only those of this library's layers can be
-    called = dict(attention='layer') # the word for its option
+    called = dict(model='layer') # the word for its option
 
     @property
     def only(self)->object:
@@ -310,7 +310,7 @@ def one_run(
     seed:int, # Seed
 )->dict: # The record
     "Train one model and store its record, or keep the stored one"
-    own = replace(cfg, task=(task,), attention=(name,), seeds=(seed,), rates=(rate,), budget=0.)
+    own = replace(cfg, task=(task,), model=(name,), seeds=(seed,), rates=(rate,), budget=0.)
     own.results = f'{cfg.results}/{exam_folder(own)}'
     if kept := kept_run(own, run_path(own, name, seed), checksums(exam_loaders(own, seed))):
         check_source(kept, name)
@@ -360,11 +360,11 @@ def run_exam(
 )->Runs: # All records; `left_out` says what could not be examined
     "Train every candidate on every task, as far as the budget reaches"
     cfg.check()
-    for name in cfg.attention: find_candidate(name)
+    for name in cfg.model: find_candidate(name)
     check_writable(cfg.results)
     began = time.monotonic()
     found,refused = [],{}
-    cells = [(task,name,seed) for seed in cfg.seeds for task in cfg.task for name in cfg.attention]
+    cells = [(task,name,seed) for seed in cfg.seeds for task in cfg.task for name in cfg.model]
     for i,cell in enumerate(cells):
         if 0<cfg.budget*60<time.monotonic()-began:
             print(f'\n{len(cells)-i} cells are left: go on with --resume')

@@ -80,7 +80,7 @@ def job_config(
         is_run = 'attention' in job.record
         new[name] = str(folder.parent/Path(getattr(stored, name)).name if is_run else folder)
     if 'attention' in job.record:
-        new |= dict(attention=(job.record['attention'],), seeds=(job.record['seed'],))
+        new |= dict(model=(job.record['attention'],), seeds=(job.record['seed'],))
     return replace(stored, **{name: x for name,x in new.items() if name in known})
 
 def is_done(job, out)->bool:

@@ -41,7 +41,7 @@ class CharLMConfig(LongRun):
     "Settings of the character experiment"
     positional = 'file' # The option that needs no name
     file:str = '' # File to learn; empty for the first 100,000 bytes of enwik8, which are shipped
-    attention:tuple = ('linear',) # Layers, lsh-N, reversible-NAME, xl, rsa-xl, tl-xl, brt, rsa-brt
+    model:tuple = ('linear',) # Layers, lsh-N, reversible-NAME, xl, rsa-xl, tl-xl, brt, rsa-brt
     evaluate:tuple = () # Other forms to evaluate as well: full, linear, LSH-8, LSH-4, LSH-2, LSH-1
     n_bytes:int = 0 # Use only this many bytes from the beginning of the file; 0 for all
     letters:bool = False # Read the 27 symbols of text8 instead of bytes, filtering Wikipedia's XML?
@@ -123,14 +123,14 @@ def whole_model(
 # %% ../../nbs/70_papers/01_charlm.ipynb #dbca0413
 def charlm_model(
     cfg:CharLMConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
 )->LM:
     "Build the model of a run, with sinusoidal positions: a carried text has no longest length"
     if attention in whole_models: return whole_model(cfg, attention)
     name = parse_attention(attention)[0]
     if name not in attention_layers:
         known = ['lsh-N' if layer=='lsh' else layer for layer in attention_layers]
-        check_choice('attention', attention, [*known, *whole_models])
+        check_choice('model', attention, [*known, *whole_models])
     if cfg.carry and not attention_layers[name].bounded:
         able = ', '.join(name for name,layer in attention_layers.items() if layer.bounded)
         raise ValueError(f'carry with {attention}: its state would keep every byte of the text; '
@@ -242,7 +242,7 @@ def check_charlm(cfg:CharLMConfig):
     text_dls(text.train, text.valid, cfg.bs, cfg.seq_len, val_bs=4)
     if cfg.test and len(text.test)<2:
         raise ValueError(f'test={cfg.test} leaves {len(text.test)} bytes: expected at least 2')
-    for attention in cfg.attention:
+    for attention in cfg.model:
         model = charlm_model(cfg, attention)
         for column in cfg.evaluate:
             with other_form(cfg, model, attention, column): pass

@@ -154,7 +154,7 @@ def check_classify(cfg:ClassifyConfig):
         raise ValueError(f'packages={cfg.packages}: expected at least two, to tell them apart')
     if not 0<cfg.test<1:
         raise ValueError(f'test={cfg.test}: expected a share above 0 and below 1')
-    for attention in cfg.attention: language_model(cfg, attention, 8)
+    for attention in cfg.model: language_model(cfg, attention, 8)
     table = docstrings(cfg.packages, cfg.n_words)
     n_test = round(cfg.test*len(table))
     if not 0<n_test<len(table):

@@ -54,9 +54,9 @@ class Settings:
     may_be_zero = () # Integer fields that may be 0, though it is not their default
     choices = {} # Field -> values that it may have
     unused = () # Inherited fields that have no effect here
-    renamed = {} # What older records call a field -> the field
-    # Field -> the word for its option; its own name, the older word, is understood, too
-    called = dict(attention='model')
+    # What older records and commands call a field -> the field
+    renamed = dict(attention='model')
+    called = {} # Field -> the word for its option, where that is not its own name
 
     def check(self):
         "Refuse what cannot be run"
@@ -199,8 +199,11 @@ def unnamed(config)->tuple:
     return (names,) if isinstance(names, str) else names
 
 def option_names(field, config)->list:
-    "The options of a field: that of its word, and that of its own name"
-    words = dict.fromkeys((word_for(field, config),field.name))
+    "The options of a field: that of its word, that of its own name, and older ones"
+    known = [f.name for f in fields(config)]
+    older = [old for old,new in getattr(config, 'renamed', {}).items()
+             if new==field.name and old not in known]
+    words = dict.fromkeys((word_for(field, config),field.name,*older))
     return ['--'+word.replace('_', '-') for word in words]
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #fcbf46f7
@@ -213,7 +216,7 @@ def read_options(
     return config(**{k: tuple(v) if isinstance(v, list) else v for k,v in values.items()})
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #b0cbdff9
-deciding_nothing = {'attention','seeds','results','resume','track','device',
+deciding_nothing = {'model','seeds','results','resume','track','device',
                     'checkpoint_every','checkpoint_steps','save_model'}
 # Settings that older records lack, and what they were
 added_later = dict(bf16=False, accumulate=1, recompute=False, compile='', clip=0.)
@@ -280,9 +283,9 @@ def models_and_seeds(
     settings:type, # Dataclass of the settings
 )->list: # Options, for models with the same seeds together
     "Options for the models and their seeds"
-    word = '--'+getattr(settings, 'called', {}).get('attention', 'attention')
+    word = '--'+getattr(settings, 'called', {}).get('model', 'model')
     if not all('attention' in run for run in runs):
-        named = [run.get('config', {}).get('attention') for run in runs]
+        named = [todays_names(run.get('config', {}), settings).get('model') for run in runs]
         return [f'{word} {" ".join(names)}' if names else '' for names in named]
     seeds = {}
     for run in runs: seeds.setdefault(run['attention'], []).append(run['seed'])

@@ -277,7 +277,7 @@ class Measurement(Settings):
     device:str = 'cpu' # Any device of PyTorch, such as cuda; its records have files of their own
     threads:int = 1 # Threads of PyTorch; one gives the steadiest numbers
     results:str = 'results' # Folder for the JSON file
-    renamed = dict(repeats='rounds')
+    renamed = Settings.renamed | dict(repeats='rounds')
 
     def check(self):
         """Refuse lengths that do not divide the tokens of a step, and a device that cannot be used,

@@ -68,12 +68,15 @@ def flat(
     return found
 
 # %% ../../nbs/60_runs/05_read.ipynb #75f2b355
+# Where a record names its model; an older one of a measurement has the last
+MODEL = 'attention','config.model','config.attention'
+
 def full_name(
     name:str, # A name of `flat`, or the end of one
     names, # All names
 )->str:
     "Find the name that is meant, or raise `ValueError`"
-    if name=='model' and name not in names: name = 'attention' # what records call it
+    if name=='model' and name not in names: name = next((o for o in MODEL if o in names), name)
     if name in names: return name
     ends = [key for key in names if key.endswith('.'+name)]
     for room in ('config.','epochs.',''):
@@ -99,7 +102,7 @@ def read_record(
 
 def _model(leaves):
     "The model of a record, by its leaves"
-    return leaves.get('attention', leaves.get('config.attention', 'no model named'))
+    return next((leaves[name] for name in MODEL if name in leaves), 'no model named')
 
 def path_order(path)->list:
     "A key for sorting: numbers in a path count as numbers, so that seed 10 comes after seed 9"

@@ -44,8 +44,8 @@ from .record import RunRecord,environment,save_figure
 class LongRun(Settings, Scale):
     "Settings that every experiment with training has"
     shares_work = True # Can several processes do it together?
-    each_once = 'attention','seeds' # Settings with several values, all different
-    attention:tuple = ('linear',) # Models to train
+    each_once = 'model','seeds' # Settings with several values, all different
+    model:tuple = ('linear',) # Models to train
     seeds:tuple = (0,) # Seeds; every model is trained with each of them
     results:str = 'results' # Folder for the JSON file of every run
     # Keep finished runs with these settings, and continue one that was interrupted?
@@ -69,8 +69,8 @@ class LongRun(Settings, Scale):
                              'seconds, or 0')
         lr = getattr(self, 'lr', 1)
         if not 0<lr<inf: raise ValueError(f'lr={lr}: expected a number above 0')
-        if not self.attention or not self.seeds:
-            raise ValueError(f'attention={self.attention} and seeds={self.seeds}: expected at '
+        if not self.model or not self.seeds:
+            raise ValueError(f'model={self.model} and seeds={self.seeds}: expected at '
                              'least one of each')
         for name in self.each_once:
             values = getattr(self, name)
@@ -111,15 +111,16 @@ class Kept(Exception):
 
 def run_callbacks(cfg, experiment, attention, seed):
     "The callbacks for the training of every run, the first of which saves and continues it"
-    own = dict(attention=attention, seed=seed)
+    own = dict(experiment=experiment, attention=attention, seed=seed)
     saving = Checkpoint(run_path(cfg, attention, seed, 'checkpoints'), cfg.checkpoint_every,
                         cfg.checkpoint_steps, resume=cfg.resume,
-                        config=same_settings(asdict(cfg)) | dict(experiment=experiment, **own))
+                        config=same_settings(asdict(cfg)) | own)
     cbs = [saving,*cfg.callbacks()]
     if several_processes(): cbs.append(Processes())
     if cfg.track!='wandb' or process_rank(): return cbs
     run_id = wandb_id(run_path(cfg, attention, seed, 'wandb-id'), cfg.resume)
-    return cbs+wandb_callbacks(asdict(cfg) | own, name=f'{experiment}-{attention}-{seed}',
+    return cbs+wandb_callbacks(asdict(cfg) | dict(model=attention, seed=seed),
+                               name=f'{experiment}-{attention}-{seed}',
                                folder=cfg.results, run_id=run_id)
 
 # %% ../../nbs/60_runs/04_train.ipynb #88b6dac0
@@ -272,7 +273,7 @@ def run_all(
 )->list: # The records of all runs
     "Train every attention with every seed, and store each run as soon as it is finished"
     return [run_one(cfg, train, attention, seed)
-            for seed in cfg.seeds for attention in cfg.attention]
+            for seed in cfg.seeds for attention in cfg.model]
 
 # %% ../../nbs/60_runs/04_train.ipynb #2df28f0a
 @dataclass(frozen=True)
@@ -302,7 +303,7 @@ class Training(Experiment):
         cfg.check()
         if self.prepare: cfg = self.prepare(cfg) or cfg
         if self.per_data: cfg = replace(cfg, results=f'{cfg.results}/{self.per_data(cfg)}')
-        for attention in cfg.attention:
+        for attention in cfg.model:
             if self.model: cfg.check_model(self.model(cfg, attention))
             for seed in cfg.seeds: check_place(cfg, attention, seed)
         check_writable(cfg.results)

@@ -48,7 +48,7 @@ class DocLMConfig(LongRun):
     positional = 'data' # The option that needs no name
     data:str = 'stdlib' # stdlib, modules, pg19, arxiv-math, or any folder of .txt files
     disguise:str = '' # names or letters: replace them by ones peculiar to each document; or empty
-    attention:tuple = ('Slide:12L','Slide:13L','XL:512','Rec:fixed:skip',
+    model:tuple = ('Slide:12L','Slide:13L','XL:512','Rec:fixed:skip',
                        'Rec:lstm:single','Feedback:fixed:skip') # Rows of the paper's table 1
     tokens:int = 2_000_000 # Tokens to train on, the same for every model
     vocab_sz:int = 256 # 256 for bytes; more for a vocabulary trained on the training documents
@@ -104,7 +104,7 @@ def load_documents(
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6d9ba676
 def doclm_model(
     cfg:DocLMConfig, # Settings
-    row:str, # One of `cfg.attention`
+    row:str, # One of `cfg.model`
     vocab_sz:int=256, # Number of different tokens
 )->LM:
     "Build the model of a run"
@@ -129,7 +129,7 @@ def rows_for(
 
 def doclm_learner(
     cfg:DocLMConfig, # Settings
-    row:str, # One of `cfg.attention`
+    row:str, # One of `cfg.model`
     parts:Split, # From `load_documents`
     vocab=None, # As for `DocumentDL`; None for bytes
     seed:int=0, # Seed of the order of the documents
@@ -290,7 +290,7 @@ def train_doclm(cfg:DocLMConfig, row:str, seed:int)->dict:
 def doclm_bits(
     cfg:DocLMConfig, # Settings
     model:LM, # A trained model
-    row:str, # One of `cfg.attention`
+    row:str, # One of `cfg.model`
     data:Tensor=None, # Bytes of a text, (n,); None for the run's own test documents
 ): # `(bits, data)`
     "Bits per byte of a text as a run measures them"
@@ -302,7 +302,7 @@ def doclm_bits(
 # %% ../../../nbs/70_papers/40_block_recurrent/02_documents.ipynb #6402e7a6
 def check_row(
     cfg:DocLMConfig, # Settings
-    row:str, # One of `cfg.attention`
+    row:str, # One of `cfg.model`
 ):
     "Refuse too few blocks for a row, and pieces of a text that do not end where a window does"
     usual = signature(BlockRecurrentLM).parameters['recurrent'].default
@@ -322,7 +322,7 @@ def check_doclm(cfg:DocLMConfig):
     if not cfg.steps:
         raise ValueError(f'tokens={cfg.tokens}: expected at least {cfg.epochs*cfg.bs*cfg.seq_len}, '
                          f'for {cfg.epochs} epochs of one step')
-    for row in cfg.attention: check_row(cfg, row)
+    for row in cfg.model: check_row(cfg, row)
     documents_dls(*load_documents(cfg)[:2], cfg.bs, cfg.seq_len, 1, device='cpu')
     print(f'{cfg.data}: {cfg.steps*cfg.epochs:,} updates of {cfg.bs} x {cfg.seq_len} tokens')
 

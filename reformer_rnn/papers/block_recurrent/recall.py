@@ -41,7 +41,7 @@ optimizers = dict(adam=torch_adam, adafactor=adafactor)
 class SmallStack(LongRun):
     "Settings of small stacks whose first layer may be recurrent"
     # slide, a gate, feedback:GATE, or one of these with a change, such as fixed:skip+no-ids
-    attention:tuple = ('slide',*state_cells,'feedback:fixed:skip')
+    model:tuple = ('slide',*state_cells,'feedback:fixed:skip')
     seeds:tuple = (0,1,2) # Seeds; every model is trained with each of them
     n_valid:int = 512 # Held-out sequences of each length
     d_model:int = 64 # Width of the model
@@ -79,12 +79,12 @@ class RecallConfig(SmallStack):
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #2d76281f
 def what_is_recurrent(
-    attention:str, # One of `SmallStack.attention`, without a change
+    attention:str, # One of `SmallStack.model`, without a change
 )->dict: # Arguments of `BlockRecurrentLM`
     "Read the name of a model"
     if attention=='slide': return dict(recurrent=())
     cells = [*state_cells,*(f'feedback:{cell}' for cell in state_cells)]
-    check_choice('attention', attention, ['slide',*cells])
+    check_choice('model', attention, ['slide',*cells])
     cell = attention.removeprefix('feedback:')
     return dict(recurrent=(0,), cell=cell, feedback=cell!=attention)
 
@@ -180,7 +180,7 @@ def read_change(
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #ac125219
 def stack_model(
     cfg:SmallStack, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
     n_symbols:int, # Different tokens
 )->LM:
     "Build a small stack of layers"
@@ -195,7 +195,7 @@ def stack_model(
 
 def recall_model(
     cfg:RecallConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
 )->LM:
     "Build the model of a run"
     return stack_model(cfg, attention, RECALL_QUERY+1)
@@ -260,7 +260,7 @@ def train_recall(cfg:RecallConfig, attention:str, seed:int)->dict:
 def check_recall(cfg:RecallConfig):
     "Refuse lengths that are all within the reach of the windows, if states are examined"
     longest = max((*cfg.lengths,*cfg.unseen))
-    if longest-2<=cfg.reach and set(cfg.attention)!={'slide'}:
+    if longest-2<=cfg.reach and set(cfg.model)!={'slide'}:
         raise ValueError(f'length {longest}: expected one of more than {cfg.reach+2}, because the '
                          f'windows reach {cfg.reach} positions back, where the value stands')
     print(f'Recall over up to {longest} tokens with a receptive field of {cfg.reach}')

@@ -59,7 +59,7 @@ class StatesConfig(SmallStack):
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #076215ec
 def states_model(
     cfg:StatesConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
 )->LM:
     "Build the model of a run"
     return stack_model(cfg, attention, cfg.only.n_symbols)
@@ -67,7 +67,7 @@ def states_model(
 # %% ../../../nbs/70_papers/40_block_recurrent/04_states.ipynb #4be8d7c4
 def train_states(
     cfg:StatesConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
     seed:int, # One of `cfg.seeds`
 )->dict: # The record of the run, ready for JSON
     "Train one model, and evaluate it at all sizes"

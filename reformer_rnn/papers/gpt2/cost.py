@@ -26,7 +26,7 @@ from ...runs.measure import Measurement,Measuring,in_turns,ratio,rounds_of
 class GPT2CostConfig(Measurement):
     "Settings of the measurement of memories"
     # Memories; ratios are to the first
-    attention:tuple = ('none','lora','kv','rmt','glr','glr-fixed')
+    model:tuple = ('none','lora','kv','rmt','glr','glr-fixed')
     d_model:int = 96 # Width of the base
     n_layers:int = 3 # Number of blocks
     n_heads:int = 4 # Number of heads
@@ -43,7 +43,7 @@ WORKS = 'training','reading','writing'
 
 def cost_model(
     cfg:GPT2CostConfig, # Settings
-    name:str, # One of `cfg.attention`
+    name:str, # One of `cfg.model`
 )->RecurrentGPT2: # All of its parameters learn
     "Build a model with random weights, in the size of the experiment"
     return gpt2_model(cfg, name, blank_base(cfg)).to(cfg.device)
@@ -106,7 +106,7 @@ def measure_gpt2(
 )->dict: # Parts of the record
     "Measure time and memory of all models"
     check_int('windows', cfg.windows, 2)
-    models = {name: cost_model(cfg, name) for name in cfg.attention}
+    models = {name: cost_model(cfg, name) for name in cfg.model}
     text = torch.randint(256, (cfg.bs,cfg.window*cfg.windows+1), device=cfg.device)
     read = text[:,:-1]
     window = text[:,:cfg.window]

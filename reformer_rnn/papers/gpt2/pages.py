@@ -67,7 +67,7 @@ class GPT2BaseConfig(LongRun):
     base_seed:int = 0 # Selects its first weights, and the pieces that it reads
     base:str = 'results/gpt2_base' # Folder in which the base is stored
     may_be_zero = 'n_bytes',
-    unused = 'attention','seeds','results','save_model' # there is one base, in its own folder
+    unused = 'model','seeds','results','save_model' # there is one base, in its own folder
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #e897924b
 def n_positions(
@@ -263,7 +263,7 @@ class GPT2Config(GPT2BaseConfig):
     "Settings of the experiment with memories; the base is made first if it is missing"
     # Models: base, or a memory (none, lora, kv, kv-plain, rmt, rmt-carry, glr, glr-fixed), with
     # -tuned appended if the base learns too
-    attention:tuple = ('base','none-tuned','lora','kv','rmt','glr','glr-fixed')
+    model:tuple = ('base','none-tuned','lora','kv','rmt','glr','glr-fixed')
     seeds:tuple = (0,1,2) # Seeds; every model is trained with each of them
     train_bytes:int = 1_000_000 # Bytes of training pages to read in each epoch
     page_bytes:int = 16_384 # Bytes to read of each training page, from its beginning
@@ -283,7 +283,7 @@ def memory_of(
 )->tuple: # A key of `retrofits`, and its options
     "The memory that the name of a model asks for, or `ValueError`"
     if name=='base': return 'none',{}
-    return gpt2_kinds[check_choice('attention', name.removesuffix('-tuned'), gpt2_kinds)]
+    return gpt2_kinds[check_choice('model', name.removesuffix('-tuned'), gpt2_kinds)]
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #1de8305d
 def matched_size(
@@ -308,7 +308,7 @@ def n_added(
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #b9757b82
 def gpt2_model(
     cfg:GPT2Config, # Settings, or others with `window` and `m`
-    name:str, # One of `cfg.attention`
+    name:str, # One of `cfg.model`
     base, # `GPT2LMHeadModel`
 )->RecurrentGPT2:
     "Put a memory beside the base"
@@ -578,7 +578,7 @@ def check_gpt2(cfg:GPT2Config):
     check_int('test_pages', cfg.test_pages, 2) # each gets the state of another one
     gpt2_pages(cfg)
     blank = blank_base(cfg)
-    for name in cfg.attention: gpt2_model(cfg, name, blank)
+    for name in cfg.model: gpt2_model(cfg, name, blank)
 
 # %% ../../../nbs/70_papers/50_gpt2/02_pages.ipynb #0ef16c37
 HEADING = 'Differences in bits per byte, with 95 % intervals over pages'

@@ -49,7 +49,7 @@ class GPT2RecallConfig(LongRun):
     # Memories: kv, kv-plain without the gated carry, rmt, rmt-carry with one, glr, glr-fixed with
     # decays that do not depend on the input; or none. xlnet is not a GPT-2, but has its own
     # memory, and xlnet-plain is the same without it
-    attention:tuple = ('none','kv','kv-plain','rmt','rmt-carry','glr','glr-fixed')
+    model:tuple = ('none','kv','kv-plain','rmt','rmt-carry','glr','glr-fixed')
     seeds:tuple = (0,1,2) # Seeds; every memory is trained with each of them
     n_symbols:int = 8 # Symbols to remember
     vocab_sz:int = 32 # Number of tokens: symbols, other tokens, and the question
@@ -212,7 +212,7 @@ def gpt2_recall_model(
     base, # From `gpt2_recall_base`
 )->RecurrentGPT2: # With a frozen base, but for 'none'
     "Put a memory beside the base"
-    kind,options = gpt2_kinds[check_choice('attention', name, gpt2_kinds)]
+    kind,options = gpt2_kinds[check_choice('model', name, gpt2_kinds)]
     sizes = dict(kv=dict(m=cfg.m), rmt=dict(m=cfg.m), glr=dict(r=cfg.r), lora=dict(r=cfg.r))
     model = RecurrentGPT2(base, kind, cfg.window, **sizes.get(kind, {}), **options)
     base.requires_grad_(kind=='none')
@@ -309,7 +309,7 @@ def check_gpt2_recall(cfg:GPT2RecallConfig):
     if cfg.vocab_sz<cfg.n_symbols+2:
         raise ValueError(f'vocab_sz={cfg.vocab_sz}: expected at least {cfg.n_symbols+2}, '
                          f'for {cfg.n_symbols} symbols, another token and the question')
-    for name in cfg.attention: check_choice('attention', name, [*gpt2_kinds,*xlnet_kinds])
+    for name in cfg.model: check_choice('model', name, [*gpt2_kinds,*xlnet_kinds])
     for between in cfg.test_between: # the scores need every symbol
         drawn = len(gpt2_recall_test(cfg, between)[1].unique())
         if drawn<cfg.n_symbols:

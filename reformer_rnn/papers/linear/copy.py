@@ -37,7 +37,7 @@ from ...runs.train import LongRun,Training,fit_recorded,language_model
 class LinearCopyConfig(LongRun):
     "Settings of the copy experiment of the linear-attention paper"
     clips_itself = True # each tensor alone
-    attention:tuple = ('softmax','linear','lsh-4') # Also linear-MAP, linear-swapped, ...
+    model:tuple = ('softmax','linear','lsh-4') # Also linear-MAP, linear-swapped, ...
     seeds:tuple = (0,1,2,3,4) # Seeds; every attention is trained with each of them
     length:int = 32 # Total length of the sequences
     vocab_sz:int = 11 # Number of tokens: the separator and the symbols
@@ -87,7 +87,7 @@ class SwappedLinear(LinearAttention):
 # %% ../../../nbs/70_papers/20_linear/01_copy.ipynb #581043e6
 def linear_copy_model(
     cfg:LinearCopyConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
 )->LM:
     "Build the model of a run"
     name = 'linear' if attention=='linear-swapped' else attention

@@ -28,6 +28,7 @@ from ...models.generate import sample_token
 from ...models.lm import LM
 from ...training.learner import lm_learner
 from ...training.metrics import masked_nll
+from ...runs.experiment import todays_names
 from ...runs.interval import over_seeds
 from ...runs.measure import Measurement,Measuring,in_turns,rounds_of
 from ...runs.read import Runs,dashed,shown
@@ -37,7 +38,7 @@ from ...runs.train import LongRun,Training,fit_recorded,language_model
 @dataclass
 class DigitsConfig(LongRun):
     "Settings of the digits experiment"
-    attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Also shared_qk, reversible-NAME, ...
+    model:tuple = ('softmax','linear','lsh-4','lsh-1') # Also shared_qk, reversible-NAME, ...
     d_model:int = 64 # Width of the model
     n_layers:int = 2 # Number of blocks
     n_heads:int = 4 # Number of heads
@@ -212,7 +213,7 @@ digits_experiment = Training(
 @dataclass
 class DigitsSpeedConfig(Measurement):
     "Settings of the measurement of drawing speed"
-    attention:tuple = ('softmax','linear','lsh-4','lsh-1') # Attentions to measure
+    model:tuple = ('softmax','linear','lsh-4','lsh-1') # Attentions to measure
     lengths:tuple = (64,784) # Pixels of an image
     batches:tuple = (1,16) # Images drawn at once
     d_model:int = 256 # Width of the model; this and the next three values are those of the paper
@@ -227,7 +228,7 @@ class DigitsSpeedConfig(Measurement):
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #b73e473d
 def drawing_calls(
     cfg:DigitsSpeedConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
     length:int, # Pixels of an image
     batch:int, # Images drawn at once
 )->dict: # Form -> (function without arguments, how many images it draws)
@@ -268,7 +269,7 @@ def time_drawing(
 )->list: # One dict per attention, form, length and batch
     "Time drawing with and without a state"
     rows,calls,images = {},{},{}
-    for attention,n,batch in product(cfg.attention, cfg.lengths, cfg.batches):
+    for attention,n,batch in product(cfg.model, cfg.lengths, cfg.batches):
         size = bytes_of_state(cfg, attention, n)
         for form,(call,drawn) in drawing_calls(cfg, attention, n, batch).items():
             key = attention,form,n,batch
@@ -293,7 +294,7 @@ def speed_table(
     "Tabulate images per second of processor time"
     rows = pd.DataFrame([row | dict(rate=median(rates(row))) for row in record['rows']])
     table = rows.pivot(index=['attention','form'], columns=['length','batch'], values='rate')
-    return table.loc[list(record['config']['attention'])]
+    return table.loc[list(todays_names(record['config'], DigitsSpeedConfig)['model'])]
 
 # %% ../../../nbs/70_papers/20_linear/02_digits.ipynb #933f41b1
 digits_speed_experiment = Measuring(

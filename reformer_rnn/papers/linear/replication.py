@@ -29,7 +29,7 @@ from ...runs.train import LongRun,Training,fit_recorded
 @dataclass
 class ReplicationConfig(LongRun):
     "Settings of the replication's copy task"
-    attention:tuple = ('softmax','linear') # Attention of encoder and decoder, and between them
+    model:tuple = ('softmax','linear') # Attention of encoder and decoder, and between them
     seeds:tuple = (0,1,2) # Seeds; every attention is trained with each of them
     norm:str = 'post' # post: norms after each sum, as in the replication; pre: before each step
     length:int = 8 # Symbols to copy
@@ -70,7 +70,7 @@ class CopyPairsDL(RecallDL):
 # %% ../../../nbs/70_papers/20_linear/07_replication.ipynb #2e38d12a
 def replication_model(
     cfg:ReplicationConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
 )->EncoderDecoder:
     "Build the model of a run"
     return EncoderDecoder(cfg.vocab_sz, None, cfg.d_model, cfg.n_layers, cfg.n_heads, attention,

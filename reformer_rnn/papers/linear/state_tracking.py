@@ -36,7 +36,7 @@ TASKS = {'parity': ParityDL, 'permutations': PermutationsDL, 'reassigned': Reass
 class StateTrackingConfig(LongRun):
     "Settings of the experiments on state tracking"
     task:str = 'parity' # parity, permutations or reassigned
-    attention:tuple = ('delta:2','delta:1') # Layers, with the largest step size behind a colon
+    model:tuple = ('delta:2','delta:1') # Layers, with the largest step size behind a colon
     seeds:tuple = (0,1,2) # Seeds; every model is trained with each of them
     length:int = 40 # Tokens of a sequence in training
     unseen:tuple = (256,1024) # Other lengths, at which the model is evaluated but not trained
@@ -57,7 +57,7 @@ class StateTrackingConfig(LongRun):
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #ae5c84d7
 def state_tracking_model(
     cfg:StateTrackingConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
 )->LM:
     "Build the model of a run"
     name,_,max_beta = attention.partition(':')
@@ -133,7 +133,7 @@ def by_writes(
 # %% ../../../nbs/70_papers/20_linear/06_state_tracking.ipynb #c877fa4b
 def train_state_tracking(
     cfg:StateTrackingConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
     seed:int, # One of `cfg.seeds`
 )->dict: # The record of the run, ready for JSON
     "Train one model, and evaluate it at all lengths"

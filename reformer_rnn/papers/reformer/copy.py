@@ -29,7 +29,7 @@ from ...runs.train import (
 class CopyConfig(LongRun):
     "Settings of the copy experiment"
     # Also softmax, lsh-N with N rounds, or a layer that has no other forms, such as delta
-    attention:tuple = ('shared_qk','lsh-4','linear')
+    model:tuple = ('shared_qk','lsh-4','linear')
     seeds:tuple = (0,1) # Seeds; every attention is trained with each of them
     length:int = 128 # Total length of the sequences `0 w 0 w`, even
     grow_from:int = 0 # Length to begin with, doubled until `length`; 0 to begin with `length`
@@ -66,7 +66,7 @@ class CopyConfig(LongRun):
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #def20bbb
 def copy_model(
     cfg:CopyConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
 )->LM:
     "Build the model of a run"
     return language_model(cfg, attention, cfg.vocab_sz, d_ff=cfg.d_ff, max_len=cfg.length)
@@ -101,7 +101,7 @@ def evaluate_forms(
 # %% ../../../nbs/70_papers/10_reformer/01_copy.ipynb #c9e53e00
 def train_copy(
     cfg:CopyConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
     seed:int, # Seed of everything that is random
     experiment:str='copy', # Name of the experiment for the record
     model=copy_model, # `(settings, attention) -> model`

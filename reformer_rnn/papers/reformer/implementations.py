@@ -42,7 +42,7 @@ class Padded(nn.Module):
 @dataclass
 class ImplementationsConfig(CopyConfig):
     "Settings of the comparison of implementations"
-    attention:tuple = ('here','transformers','reformer_pytorch') # Whose Reformer; here means ours
+    model:tuple = ('here','transformers','reformer_pytorch') # Whose Reformer; here means ours
     seeds:tuple = (0,1,2) # Seeds; every model is trained with each of them
     n_hashes:int = 4 # Rounds of hashing in training
     epoch_steps:int = 60 # Training steps between two evaluations
@@ -82,7 +82,7 @@ def implementation(
     attention:str, # `here`, or a key of `OTHERS`
 )->nn.Module:
     "Build one of the models, or raise `ValueError` or `ImportError`"
-    check_choice('attention', attention, ('here',*OTHERS))
+    check_choice('model', attention, ('here',*OTHERS))
     if attention=='here': return copy_model(cfg, f'lsh-{cfg.n_hashes}')
     if importlib.util.find_spec(attention) is None:
         raise ImportError(f'{attention} is not installed: pip install "reformer_rnn[peers]"')

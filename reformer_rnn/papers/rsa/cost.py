@@ -29,7 +29,7 @@ class ForecastCostConfig(Measurement):
     # Rows to forecast; sizes of the input and numbers of blocks are those of the papers
     horizon:int = 24
     # Models to measure; ratios are to the first
-    attention:tuple = ('informer','rsa-informer')
+    model:tuple = ('informer','rsa-informer')
     d_model:int = 512 # Width of the model
     d_ff:int = 2048 # Hidden width of the feed-forward steps
     bs:int = 32 # Windows per batch
@@ -43,13 +43,13 @@ def cost_settings(
     cfg:ForecastCostConfig, # Settings
 )->ForecastConfig: # Filled in
     "Make the settings of the forecasting experiment"
-    same = 'data','horizon','attention','d_model','d_ff','bs','device','results'
+    same = 'data','horizon','model','d_model','d_ff','bs','device','results'
     return fill_in(ForecastConfig(**{name: getattr(cfg, name) for name in same}))
 
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #28655d21
 def cost_learner(
     cfg:ForecastCostConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
     parts, # From `load_forecast`
 )->Learner: # With its optimiser
     "Make a learner that is ready to train"
@@ -77,7 +77,7 @@ def time_updates(
     parts, # From `load_forecast`
 )->dict: # Name of a model -> seconds of every update on both clocks
     "Time updates of all models, in turns"
-    learners = {name: cost_learner(cfg, name, parts) for name in cfg.attention}
+    learners = {name: cost_learner(cfg, name, parts) for name in cfg.model}
     loader = next(iter(learners.values())).dls.train
     batches = [loader.one_batch(),*islice(loader, cfg.rounds or None)] # the first is not timed
     calls = {name: partial(update, learn, iter(batches)) for name,learn in learners.items()}
@@ -87,7 +87,7 @@ def time_updates(
 # %% ../../../nbs/70_papers/30_rsa/04_cost.ipynb #f3e4b605
 def first_updates(
     cfg:ForecastCostConfig, # Settings
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
 ): # Function without arguments
     "Load the data, and return a call that makes a model and trains it a little"
     parts = load_forecast(cost_settings(cfg))
@@ -131,9 +131,9 @@ def measure_cost(
     print(f'{cfg.data}, {cfg.horizon} rows ahead: {len(parts.train):,} windows, '
           f'{n} updates per epoch')
     options = dict(device=cfg.device, threads=cfg.threads)
-    memory = {name: peak_bytes(first_updates, cfg, name, **options) for name in cfg.attention}
+    memory = {name: peak_bytes(first_updates, cfg, name, **options) for name in cfg.model}
     sizes = {}
-    for name in cfg.attention:
+    for name in cfg.model:
         with torch.device('meta'): model = forecast_model(settings, name, parts)
         sizes[name] = count_parameters(model)
     return dict(epoch_updates=n, n_parameters=sizes, peak_bytes=memory,

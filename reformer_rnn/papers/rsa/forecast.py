@@ -96,7 +96,7 @@ class ForecastModels(ForecastData):
     "Settings of the models and their sizes"
     # Models to train: informer, rsa-informer, softmax, rsa-softmax, linear, lsh-N with N rounds
     # of hashing, or linear-map
-    attention:tuple = ('informer','rsa-informer')
+    model:tuple = ('informer','rsa-informer')
     seeds:tuple = (0,1,2,3,4) # Seeds; every model is trained with each of them
     # Subtract the last value of each column from the input, and add it to the forecast? The
     # papers do not
@@ -174,13 +174,13 @@ recurrent = {'rsa-informer': 'informer', 'rsa-softmax': 'softmax'} # Model with 
 
 def parse_forecaster(
     cfg:ForecastConfig, # Settings, filled in
-    name:str, # One of `cfg.attention`, except linear-map
+    name:str, # One of `cfg.model`, except linear-map
 )->tuple: # Name of a layer, and options of `Informer`
     "Read the name of a model"
     layer,options = parse_attention(name, bucket_size=cfg.bucket_size)
     if layer=='lsh': return layer,options
     known = 'informer','rsa-informer','softmax','rsa-softmax','linear','lsh-N','linear-map'
-    check_choice('attention', name, known)
+    check_choice('model', name, known)
     layer = layers_of[recurrent.get(name, name)]
     options = dict(heads=rem_heads(cfg)) if name in recurrent else {}
     if layer=='probsparse': options['factor'] = cfg.factor
@@ -207,7 +207,7 @@ def rem_heads(
 # %% ../../../nbs/70_papers/30_rsa/02_forecast.ipynb #2686191a
 def forecast_model(
     cfg:ForecastConfig, # Settings, filled in
-    attention:str, # One of `cfg.attention`
+    attention:str, # One of `cfg.model`
     parts:Split, # From `load_forecast`
 )->nn.Module:
     "Build the model of a run"
@@ -268,7 +268,7 @@ def check_heads(
     if cfg.d_model%cfg.n_heads:
         raise ValueError(f'n_heads={cfg.n_heads} does not divide d_model={cfg.d_model}: '
                          'expected heads of equal width')
-    needing = [name for name in cfg.attention if name in recurrent]
+    needing = [name for name in cfg.model if name in recurrent]
     n = len(rem_heads(cfg)) if needing else 0
     if n>cfg.n_heads:
         raise ValueError(f'n_heads={cfg.n_heads}, but rem={cfg.rem} asks for {n} matrices in '
@@ -284,7 +284,7 @@ def check_forecast(
     check_int('label_len', cfg.label_len, 0, cfg.seq_len)
     check_heads(cfg)
     parts = load_forecast(cfg)
-    for attention in cfg.attention:
+    for attention in cfg.model:
         model = forecast_model(cfg, attention, parts).eval()
         with torch.no_grad(): model(*parts.test.batch([0])[:4])
     return parts
