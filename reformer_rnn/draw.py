@@ -97,7 +97,7 @@ def matrix(
     top:float=None, # Value of the darkest blue; default the largest absolute value
     **labels, # `xlabel`, `ylabel`, or anything else that `ax.set` takes
 ): # The image
-    "A matrix as a heat map, its first row on top"
+    "A matrix as a heat map, its first row on top; `ValueError` for another shape"
     values = torch.as_tensor(values).float()
     if values.ndim!=2:
         raise ValueError(f'values have shape {tuple(values.shape)}: expected a matrix, (n, m)')

@@ -60,7 +60,7 @@ class ReformerRNNConfig(PretrainedConfig):
 def number_type(
     name, # A type, its name, or 'auto' or None
 )->torch.dtype: # None for 'auto'
-    "A type of numbers by its name in PyTorch"
+    "A type of numbers by its name in PyTorch; `ValueError` for another one"
     if name in (None,'auto'): return None
     found = getattr(torch, name, None) if isinstance(name, str) else name
     if isinstance(found, torch.dtype) and found.is_floating_point: return found
@@ -159,7 +159,7 @@ def own_mask(
     attention_mask, # 1 at tokens and 0 at padding, (b, m) with m of at least n, or None
     n:int, # Number of positions of this call
 ): # Boolean, (b, n); None without padding
-    "The mask of the last n positions"
+    "The mask of the last n positions, or `ValueError` for another shape"
     if attention_mask is None: return None
     if attention_mask.ndim!=2 or attention_mask.shape[1]<n:
         raise ValueError(f'attention_mask has shape {tuple(attention_mask.shape)}: expected '

@@ -18,7 +18,8 @@ def mechanism(
     alt:str, # Alternative text: what the picture shows
     **numbers, # Numbers that the drawing is computed from: anything that JSON can hold
 )->HTML: # The current figure, with its numbers
-    "Turn the current figure into a picture that becomes interactive on the site, and close it"
+    """Turn the current figure into a picture that becomes interactive on the site, and close it;
+    `ValueError` without an alternative text"""
     if not alt.strip(): raise ValueError(f'the mechanism {name!r} needs an alternative text')
     buffer = io.BytesIO()
     plt.gcf().savefig(buffer, format='svg', bbox_inches='tight', metadata=dict(Date=None))

@@ -8,7 +8,12 @@ def test_package_and_notebooks(): run(sys.executable, 'tools/check_clean.py')
 
 def test_readme(): run(sys.executable, 'tools/make_readme.py', '--check')
 
-def test_pyproject(): run(sys.executable, 'tools/make_pyproject.py', '--check')
+def test_pyproject():
+    "Written only when it changes: the environment is set up again when it is newer."
+    run(sys.executable, 'tools/make_pyproject.py', '--check')
+    date = (ROOT/'pyproject.toml').stat().st_mtime_ns
+    run(sys.executable, 'tools/make_pyproject.py')
+    assert (ROOT/'pyproject.toml').stat().st_mtime_ns == date
 
 def test_nbdev_3_reads_what_nbdev_2_reads():
     "Each setting of the two that has the same name has the same value."

@@ -68,7 +68,8 @@ if __name__ == '__main__':
     parser.add_argument('--check', action='store_true', help='only say whether the file is in step')
     path = ROOT/'pyproject.toml'
     content = pyproject(ROOT)
+    in_step = path.exists() and path.read_text(encoding='utf-8') == content
     if parser.parse_args().check:
-        if path.read_text(encoding='utf-8') != content: sys.exit(f'{path.name} is not in step: run `make export`')
-    else: path.write_text(content, encoding='utf-8')
+        if not in_step: sys.exit(f'{path.name} is not in step: run `make export`')
+    elif not in_step: path.write_text(content, encoding='utf-8')  # a new date would set .venv up again
     print('pyproject.toml is in step with settings.ini')

@@ -25,7 +25,8 @@ def short_convolution(
     # Key mask (b, n), True for real positions; padding is skipped
     mask:Tensor=None,
 ): # `(y, state)`
-    "Weighted sums of the last K inputs of each channel"
+    """Weighted sums of the last K inputs of each channel; `ValueError` for a weight or a state of
+    another shape"""
     (b,n,width),before = x.shape,weight.shape[1]-1
     if len(weight)!=width:
         raise ValueError(f'the weight has shape {tuple(weight.shape)}: expected one row for each '

@@ -113,7 +113,7 @@ def project_heads(
     x:Tensor, # (b, h, n, d)
     weight:Tensor, # A matrix for each head, (h, c, d), or one for all, (1, c, d)
 )->Tensor: # (b, h, n, c)
-    "Multiply each head with its own matrix, in the type of `x`"
+    "Multiply each head with its own matrix, in the type of `x`; `ValueError` for other heads"
     heads,_,d = weight.shape
     if x.shape[-1]!=d or heads not in (1,x.shape[-3]):
         raise ValueError(f'input of shape {tuple(x.shape)} '

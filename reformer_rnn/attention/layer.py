@@ -77,7 +77,8 @@ def head_width(
     d_model:int, # Width of input and output
     n_heads:int, # Number of heads
 )->int: # d
-    "Width d_model/n_heads of a head, with which the parameter count does not depend on n_heads"
+    """Width d_model/n_heads of a head, with which the parameter count does not depend on n_heads;
+    `ValueError` if it is no whole number"""
     if d_model%n_heads:
         raise ValueError(f'd_model={d_model} is not divisible by n_heads={n_heads}; '
                          'change one of them or give d_head')

@@ -62,7 +62,8 @@ def get_feature_map(
     # Width of a head and number of heads, for maps that have parameters or draws of their own
     *size,
 ):
-    "Look up a feature map by name, and build it if it is a class; a function is returned as it is"
+    """Look up a feature map by name, and build it if it is a class; a function is returned
+    as it is. `ValueError` for anything else"""
     if isinstance(feature_map, str):
         feature_map = feature_maps[check_choice('feature_map', feature_map, feature_maps)]
     if not callable(feature_map):

@@ -380,7 +380,8 @@ def check_held(state, k):
                          'heads and width must agree')
 
 def follow_lsh(state, new, rotations, factors):
-    "Cast a state to the type of the new positions, and hash its keys if it has no buckets"
+    """Cast a state to the type of the new positions, and hash its keys if it has no buckets;
+    `ValueError` if it was hashed in another number of rounds"""
     check_held(state, new.k)
     state = cast_state(state, new.k.dtype)
     if state.buckets is None: state = hash_again(state, rotations, factors)

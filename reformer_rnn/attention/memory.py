@@ -133,7 +133,8 @@ def write_store(
     v:Tensor, # Their values
     real:Tensor=None, # (b, n), False at padding; None if there is none
 )->Store:
-    "Write keys and values to a copy of the store; when it is full, the oldest are overwritten"
+    """Write keys and values to a copy of the store; when it is full, the oldest are overwritten.
+    `ValueError` for more than it holds"""
     n = k.shape[2]
     M = store.k.shape[2]
     if n>M:

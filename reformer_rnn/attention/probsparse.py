@@ -73,7 +73,7 @@ def choose_queries(
     sample:Tensor=None, # Keys that measure each query, (n, U); default drawn
     generator:torch.Generator=None, # Source of the sample; None for PyTorch's own
 )->Tensor: # Positions of the picked queries, (b, h, u), in no particular order
-    "The u queries with the largest measure over a sample of keys"
+    "The u queries with the largest measure over a sample of keys, or `ValueError` for its shape"
     n = q.shape[2]
     m = k.shape[2]
     if sample is None: sample = draw_sample(n, m, factor, generator, q.device)
@@ -93,7 +93,7 @@ def attend_chosen(
     scale:float=None, # Factor of q·k; default 1/sqrt(d)
 )->Tensor: # (b, h, n, dv)
     """Softmax attention for some queries; the others get the mean of all values or, if causal, the
-    sum of the values so far"""
+    sum of the values so far. `ValueError` if causal queries and keys differ in number"""
     n = q.shape[2]
     m = k.shape[2]
     if causal and n!=m:
@@ -124,7 +124,7 @@ def probsparse_attention(
     sample:Tensor=None, # Keys that measure each query, (n, U); default drawn
     generator:torch.Generator=None, # Source of the sample; None for PyTorch's own
 )->Tensor: # (b, h, n, dv)
-    "ProbSparse attention (Zhou et al. 2021, section 3)"
+    "ProbSparse attention (Zhou et al. 2021, section 3); `ValueError` for shapes that do not fit"
     check_qkv(q, k, v)
     return attend_chosen(q, k, v, choose_queries(q, k, factor=factor, sample=sample,
                                                  generator=generator), causal=causal, scale=scale)

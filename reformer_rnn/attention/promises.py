@@ -178,7 +178,7 @@ def ask_layer(
 
 # %% ../../nbs/10_attention/96_promises.ipynb #16bafa4e
 def need_state(subject):
-    "Skip a check unless the layer is causal, carries a state and is not random"
+    "`Skipped` unless the layer is causal, carries a state and is not random"
     if not subject.takes_state: raise Skipped('it takes no argument `state`')
     if not subject.causal: raise Skipped('it does not promise to be causal')
     need_fixed(subject)

@@ -120,7 +120,7 @@ def distance_codes(
     dtype:torch.dtype=None, # Of the result; default PyTorch's own
     device=None, # Of the result
 )->Tensor: # (n, d_model): sines, then cosines
-    "Sinusoidal codes of the distances 0, ..., n-1"
+    "Sinusoidal codes of the distances 0, ..., n-1; `ValueError` for an odd width"
     if d_model%2:
         raise ValueError(f'd_model={d_model}: sines come with cosines, so the width must be even')
     dtype = dtype or torch.get_default_dtype()

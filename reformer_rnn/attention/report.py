@@ -242,7 +242,7 @@ def distance(
     a:Tensor, # Any shape
     b:Tensor, # The same shape
 )->Tensor: # Differences; infinite where only one of the two is a number
-    "How far two tensors are from each other, element by element"
+    "How far two tensors are from each other, element by element; `Failed` for other shapes"
     if a.shape!=b.shape:
         raise Failed(f'gives a shape of {tuple(a.shape)} where {tuple(b.shape)} is expected')
     same = (a==b)|(a.isnan()&b.isnan())
@@ -273,7 +273,7 @@ def example(
     return dict(shape=list(x.shape), dtype=dtype, seed=subject.seed, **more)
 
 def need_fixed(subject):
-    "Skip a check that compares calls if the layer is random"
+    "`Skipped` if the layer is random, where a check compares calls"
     if subject.random: raise Skipped('two calls differ anyway')
 
 def is_tree(state):

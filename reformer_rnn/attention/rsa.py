@@ -28,7 +28,7 @@ def paper_heads(
     interleaved:bool=False,
 )->list: # Of (kind, dilation, pair)
     """The list of heads that Huang et al. (2023) write as k1 to k6; the i-th cosine and the i-th
-    sine head are a pair"""
+    sine head are a pair. `ValueError` for other than six numbers, or dilations that do not fit"""
     if len(counts)!=6: raise ValueError(f'counts={counts!r}: expected six numbers, k1 to k6')
     k = [check_int(f'k{i+1}', count, minimum=0) for i,count in enumerate(counts)]
     dilated = sum(k[3:])
@@ -258,7 +258,8 @@ def new_matrices(
     truncate:int=None, # Lag beyond which the matrices are zero
     chunk_size:int=64, # Steps in a chunk of the parallel form
 ): # `(rem, mu)`: the matrices and their gate
-    "Build what a layer needs for self-attention with recurrence"
+    """Build what a layer needs for self-attention with recurrence; `ValueError` for more matrices
+    than heads"""
     if heads is None: heads = default_heads(n_heads)
     rem = REM(heads, share_pairs, truncate, chunk_size)
     r = len(rem.heads)

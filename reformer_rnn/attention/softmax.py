@@ -39,7 +39,7 @@ def extend_state(
     v:Tensor, # New values, (b, h, n, dv)
     mask:Tensor=None, # Key mask of the new positions, (b, n)
 )->KVState: # The old positions followed by the new ones; the old state is left as it was
-    "Append keys, values and their mask to a state"
+    "Append keys, values and their mask to a state; `ValueError` if their shapes do not fit it"
     check_state_type(state, KVState)
     b,n = k.shape[0],k.shape[2]
     if mask is not None and tuple(mask.shape)!=(b,n):
@@ -96,7 +96,8 @@ def softmax_attention(
 # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless
 # causal
 ):
-    "Softmax attention (Vaswani et al. 2017, equation 1)"
+    """Softmax attention (Vaswani et al. 2017, equation 1); `ValueError` for shapes that do not fit,
+    and for a state without causal order"""
     check_qkv(q, k, v, grouped=True)
     if mask is not None: q,k,v = hide_all(q, k, v, mask, causal)
     if causal:
@@ -127,7 +128,7 @@ def allowed_pairs(
     causal:bool, # Hide later positions?
     mask:Tensor=None, # Key mask (b, m) or broadcastable to (b, h, n, m)
 )->Tensor: # Boolean, broadcastable to (b, h, n, m); None if every pair may attend
-    "Combine the causal order with a mask"
+    "Combine the causal order with a mask; `ValueError` for more causal queries than keys"
     n,m = q.shape[2],k.shape[2]
     if causal and n>m:
         raise ValueError(f'causal attention of {n} queries over {m} keys: the queries are the '
@@ -200,7 +201,8 @@ def shared_qk_attention(
     # Keys of a context before normalisation, (b, h, m, d), whose values are `v`; needs causal=False
     k:Tensor=None,
 ): # `(out, state)` as in `softmax_attention`
-    "Full attention with shared queries and keys (Kitaev et al. 2020, section 2)"
+    """Full attention with shared queries and keys (Kitaev et al. 2020, section 2); `ValueError` for
+    shapes that do not fit, a state without causal order, or a context with it"""
     if k is not None:
         if causal: raise ValueError('keys of a context need causal=False')
         return softmax_attention(qk, unit_keys(hide_padding(k, mask)), v, mask=mask, scale=scale,

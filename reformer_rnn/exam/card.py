@@ -85,7 +85,8 @@ def _layer_card(name, cfg):
 def run_check(
     cfg:CheckConfig, # Settings
 )->dict: # Name -> report
-    "Print the report cards of layers and models, and exit with status 1 if something fails"
+    """Print the report cards of layers and models, and exit with status 1 if something fails;
+    `ValueError` for one file of several reports"""
     with importing_here():
         models = tuple(o for o in cfg.names if is_model(o))
         layers = [o for o in cfg.names if o not in models]

@@ -345,7 +345,7 @@ def text_row(claim, row)->dict:
 def run_claims(
     cfg:ClaimsConfig, # Settings
 )->list: # All rows
-    "Print the ledger"
+    "Print the ledger; `ValueError` for an unknown source"
     sources = list(dict.fromkeys(claim.source for claim in claims))
     chosen = [source for source in sources if cfg.source.lower() in source.lower()]
     if not chosen:

@@ -149,7 +149,7 @@ def chosen_jobs(
     cfg:ReproduceConfig, # Settings
     jobs:list, # All jobs
 )->list:
-    "Choose the jobs that the settings ask for"
+    "Choose the jobs that the settings ask for; `ValueError` if there are none"
     found = [job for job in jobs if cfg.only in str(job.path)]
     if cfg.sample:
         def may_be_drawn(job):
@@ -226,7 +226,8 @@ def work_off(
 def run_reproduce(
     cfg:ReproduceConfig, # Settings
 )->dict: # Path -> `SAME`, `OTHER`, or why it was left out
-    "Repeat stored results within a budget of time, and compare"
+    """Repeat stored results within a budget of time, and compare; `ValueError` for a budget below
+    0, or for the folder of the stored results"""
     check_int('sample', cfg.sample, minimum=0)
     if not cfg.budget>=0:
         raise ValueError(f'budget={cfg.budget}: expected minutes, or 0 for no limit')

@@ -125,7 +125,8 @@ def charlm_model(
     cfg:CharLMConfig, # Settings
     attention:str, # One of `cfg.model`
 )->LM:
-    "Build the model of a run, with sinusoidal positions: a carried text has no longest length"
+    """Build the model of a run, with sinusoidal positions: a carried text has no longest length.
+    `ValueError` for an unknown model, and for one that would keep every byte that is carried"""
     if attention in whole_models: return whole_model(cfg, attention)
     name = parse_attention(attention)[0]
     if name not in attention_layers:

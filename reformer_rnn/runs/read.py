@@ -230,7 +230,7 @@ class Runs(Records):
         return over_seeds(self.values(path), bounds_of(path) if bounds is None else bounds, items)
 
     def by_seed(self, path:str)->dict:
-        "Seed -> number; every seed must be there once"
+        "Seed -> number; `ValueError` if a seed is there twice"
         found = {}
         for run,seed in zip(self, self.entries('seed')):
             if seed in found:

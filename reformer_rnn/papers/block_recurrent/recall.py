@@ -167,7 +167,7 @@ def number_of_states(
 def read_change(
     attention:str, # Name of a model
 )->str: # `N-states`, or one of `built_otherwise` or `changed_later`; empty for none
-    "Read the change in the name of a model, the part after the `+`"
+    "Read the change in the name of a model, the part after the `+`; `ValueError` for another"
     name,plus,change = attention.partition('+')
     if not plus: return ''
     if not number_of_states(change):

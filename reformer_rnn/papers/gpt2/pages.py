@@ -86,7 +86,7 @@ def blank_base(
 def gpt2_pages(
     cfg:GPT2BaseConfig, # Settings
 )->Split: # `train` and `test`; `valid` is empty
-    "The pages for training and test"
+    "The pages for training and test; `ValueError` if none is left for training"
     data = read_bytes(cfg.data or None, cfg.n_bytes or None).numpy().tobytes()
     docs = wiki_pages(data)
     if check_int('test_pages', cfg.test_pages)>=len(docs):
@@ -110,7 +110,7 @@ def random_pieces(
     rows:int, # Pieces
     generator:torch.Generator=None, # Source of the random numbers; None for PyTorch's own
 ): # Input and target, (rows, length)
-    "Random pieces of a text"
+    "Random pieces of a text; `ValueError` if it is shorter than one"
     if len(text)<=length:
         raise ValueError(f'pages of {len(text)} bytes: '
                          f'expected more than {length}, the positions of the base')
@@ -396,7 +396,7 @@ def page_losses(
     n_bytes:int=4096, # Bytes of a page that are read
     bs:int=16, # Pages read at once
 )->dict: # `nats`, `bytes` of pages; `by_position`, `by_window`: mean nats; `top1`, `top5`: shares
-    "Test a model page by page"
+    "Test a model page by page; `ValueError` for one page whose state is to be swapped"
     check_choice('how', how, (*CARRIED,'doubled',*OVERLAPS))
     if how=='swapped' and min(bs, len(docs))<2:
         raise ValueError(f'swapped, with {min(bs, len(docs))} page at once: expected at least two, '

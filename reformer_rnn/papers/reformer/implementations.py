@@ -96,7 +96,8 @@ def with_rounds(
     model:nn.Module, # Model of another library
     n:int, # Rounds of hashing
 ):
-    "Set the rounds of all hashed layers of a model inside a `with` block"
+    """Set the rounds of all hashed layers of a model inside a `with` block; `ValueError` if there
+    are none"""
     names = 'n_hashes','num_hashes'
     found = [(o,name) for o in model.modules() for name in names if hasattr(o, name)]
     if not found: raise ValueError(f'a {type(model).__name__} has no rounds of hashing')

@@ -191,7 +191,7 @@ def parse_forecaster(
 def rem_heads(
     cfg:ForecastConfig, # Settings, filled in
 )->list: # Of (kind, dilation, pair)
-    "Read which matrices a layer has"
+    "Read which matrices a layer has; `ValueError` for other than six numbers, or for none"
     counts = cfg.rem.split(',')
     if len(counts)!=6 or not all(count.isdigit() for count in counts):
         raise ValueError(f'rem={cfg.rem!r}: expected six numbers k1 to k6 with commas between '
