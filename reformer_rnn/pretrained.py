@@ -260,7 +260,7 @@ def rebuild(
     with torch.random.fork_rng(devices=[]), torch.device(device):
         model = build(config)
         for path,spec in config['exchanged'].items(): model.set_submodule(path, build(spec))
-    for name,first in config['shared'].items():
+    for name,first in config['shared'].items()-shared_names(model).items():
         parent,_,key = name.rpartition('.')
         model.get_submodule(parent)._parameters[key] = model.get_parameter(first)
     return model if config['dtype'] is None else model.to(getattr(torch, config['dtype']))
@@ -354,7 +354,7 @@ def describe(
         n_parameters=count_parameters(model))
     new = _to_compare(config | dict(exchanged={}, shared={}))
     config['exchanged'] = exchanged(model, new)
-    if config['exchanged'] or config['shared']: new = _to_compare(config)
+    if config['exchanged'] or config['shared']!=shared_names(new): new = _to_compare(config)
     check_rebuilt(model, new)
     return config
 
