@@ -216,7 +216,8 @@ def read_options(
     return config(**{k: tuple(v) if isinstance(v, list) else v for k,v in values.items()})
 
 # %% ../../nbs/60_runs/03_experiment.ipynb #b0cbdff9
-deciding_nothing = {'model','seeds','results','resume','track','device',
+# Older records call the model `attention`
+deciding_nothing = {'model','attention','seeds','results','resume','track','device',
                     'checkpoint_every','checkpoint_steps','save_model'}
 # Settings that older records lack, and what they were
 added_later = dict(bf16=False, accumulate=1, recompute=False, compile='', clip=0.)
