@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['byte_gpt2', 'load_gpt2', 'write_gpt2', 'save_gpt2', 'byte_vocab', 'load_tokenizer', 'check_gpt2', 'Reading',
-           'ReadingWindows', 'RecurrentGPT2', 'fingerprint']
+           'ReadingWindows', 'GPT2Host', 'WithMemory', 'RecurrentGPT2', 'fingerprint']
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #a9206bdc
 import hashlib,json,os,re,socket,threading,warnings
@@ -289,7 +289,8 @@ class Reading(NamedTuple):
             return logits,Reading(state, None, None, 0, window[:,:0]),rest
         inside,cache = (self.inside,self.cache) if past else (self.state,None)
         logits,inside,cache = model.pass_window(part, inside, False, cache, past)
-        return logits,Reading(self.state, inside, cache, cache.get_seq_length(), window),rest
+        cached = model.host.length(cache)
+        return logits,Reading(self.state, inside, cache, cached, window),rest
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #7be30d52
 class ReadingWindows(Searching):
@@ -310,7 +311,7 @@ class ReadingWindows(Searching):
         if not torch.compiler.is_compiling(): ids = ids.as_subclass(Tensor)
         _check_call(self, ids, state, reset, mask)
         ids,lengths,back = _real_first(ids, mask)
-        weight = next(self.rec.parameters(), self.base.lm_head.weight)
+        weight = next(self.rec.parameters(), self.host.tokens.weight)
         state = restart(own_state(cast_state(state, weight.dtype)), reset)
         again = self.checkpoint and torch.is_grad_enabled()
         for i,window in enumerate(ids.split(self.window, 1)):
@@ -360,21 +361,73 @@ class ReadingWindows(Searching):
             raise ValueError('a mask: expected texts of one length, without padding')
         if not len(ids): _check_call(self, ids) # transformers cannot read an empty batch
         state = state or Reading(None, None, None, 0, ids[:,:0])
-        if state.cache is not None and state.cache.get_seq_length()!=state.cached:
+        if state.cache is not None and self.host.length(state.cache)!=state.cached:
             raise ValueError('state: it has been continued already, which a state inside a window '
                              'takes only once; read the text once more')
         while ids.shape[1]: logits,state,ids = state.read_on(self, ids)
         return logits[:,-1],state
 
+# %% ../../nbs/30_models/12_gpt2.ipynb #6c1fb49a
+class GPT2Host:
+    "A GPT-2, as a memory that is put beside it sees it"
+    def __init__(self,
+        base, # `GPT2LMHeadModel`; it is used, not copied
+    ):
+        check_gpt2(base)
+        self.base = base
+        self.blocks = base.transformer.h
+        self.shape = gpt2_shape(base)
+        self.tokens = base.transformer.wte # The embedding
+        self.vocab = byte_vocab(base.config)
+
+    def hooks(self, i, after_qkv, before_out, after_out)->list: # Handles
+        "Let functions change queries, keys and values, heads and output of an attention layer"
+        attn = self.blocks[i].attn
+        return [attn.c_attn.register_forward_hook(lambda _,args,out: after_qkv(args[0], out)),
+                attn.c_proj.register_forward_pre_hook(lambda _,args: (before_out(args[0]),)),
+                attn.c_proj.register_forward_hook(lambda _,args,out: after_out(out))]
+
+    def keys_values(self, i, e)->list: # Both (b, h, m, d)
+        "Keys and values that a layer makes of a memory e, (b, m, d_model)"
+        block = self.blocks[i]
+        x = block.ln_1(e.to(block.ln_1.weight.dtype))
+        # its weight alone may not be all: an adapter stands beside it
+        _,*kv = block.attn.c_attn(x).chunk(3, -1)
+        return [o.unflatten(-1, (self.shape.n_heads,-1)).transpose(1, 2) for o in kv]
+
+    def scale(self, i)->float:
+        "Factor of the scores of a layer"
+        return self.blocks[i].attn.scaling
+
+    def run(self, rec, ctx, ids, past, write, cache):
+        "Hidden states, as an output with `last_hidden_state`, and the keys and values so far"
+        t = self.base.transformer
+        if t.gradient_checkpointing and t.training:
+            raise ValueError('the base has gradient checkpointing on, which would compute its '
+                             'blocks again without the memory: switch it off, and use '
+                             'checkpoint=True')
+        out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache,
+                use_cache=not write)
+        return out,out.past_key_values
+
+    def logits(self, hidden):
+        "Predictions from hidden states"
+        return self.base.lm_head(hidden)
+
+    @staticmethod
+    def length(cache)->int:
+        "Number of positions in a cache, which is extended in place"
+        return cache.get_seq_length()
+
 # %% ../../nbs/30_models/12_gpt2.ipynb #cf051352
-class RecurrentGPT2(ReadingWindows, Pretrained):
-    "A pre-trained GPT-2 that carries a memory from window to window"
-    embedding_parts = 'base.transformer.wte','base.transformer.wpe'
+class WithMemory(ReadingWindows, Pretrained):
+    "A pre-trained transformer that carries a memory from window to window"
+    host_type = None # A class such as `GPT2Host`
     head_parts = 'rec', # what is new, and has to be learned
     own_tokens = True # the meaning of its tokens is fixed; see `adopt_vocab`
     fixed_length = 'it reads one window after the other, and the exporter cannot loop over them'
     def __init__(self,
-        base, # `GPT2LMHeadModel`; it is used, not copied
+        base, # The transformer; it is used, not copied
         kind:str='kv', # A key of `retrofits`: 'kv', 'rmt', 'glr', or the controls 'lora' and 'none'
         window:int|None=None, # W: tokens to read at once; None for as many as there are positions
         # In training, keep only the state of each window, and compute the window twice?
@@ -382,15 +435,14 @@ class RecurrentGPT2(ReadingWindows, Pretrained):
         **options, # Options of the memory: `m`, `r`, `layers`, ...
     ):
         super().__init__()
-        check_gpt2(base)
-        c = base.config
+        host = self.host_type(base)
         self.base = base
         self.kind = check_choice('kind', kind, retrofits)
-        self.vocab_sz = c.vocab_size
-        self.vocab = byte_vocab(c)
+        self.vocab = host.vocab
         self.checkpoint = checkpoint
-        self.shape = gpt2_shape(base)
-        wte = base.transformer.wte.weight
+        self.shape = host.shape
+        wte = host.tokens.weight
+        self.vocab_sz = wte.shape[0]
         try: rec = retrofits[kind](self.shape, **options)
         except TypeError as e: raise ValueError(f'kind={kind!r}: {e}') from e
         self.rec = rec.to(wte.device, torch.promote_types(wte.dtype, torch.float32))
@@ -399,6 +451,11 @@ class RecurrentGPT2(ReadingWindows, Pretrained):
         self.options = options
         self.rec.initialise(wte)
         self.window = _window_length(window, self.shape, self.rec.n_tokens)
+
+    @property
+    def host(self):
+        "The base, as a memory sees it"
+        return self.host_type(self.base)
 
     def extra_repr(self)->str:
         "What `print` shows beside the modules"
@@ -414,21 +471,22 @@ class RecurrentGPT2(ReadingWindows, Pretrained):
     ): # `(logits, state, cache)`
         "Run tokens through the base with the memory attached"
         rec = self.rec
-        t = self.base.transformer
-        if t.gradient_checkpointing and self.training:
-            raise ValueError('the base has gradient checkpointing on, which would compute its '
-                             'blocks again without the memory: switch it off, and use '
-                             'checkpoint=True')
-        ctx = rec.start(state, t.h, lengths)
+        host = self.host
+        ctx = rec.start(state, host, lengths)
         # only this kernel has derivatives in forward mode
         ordinary = sdpa_kernel(SDPBackend.MATH) if in_transform() else nullcontext()
-        with _attached(self.base, rec, ctx), ordinary:
-            out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache,
-                    use_cache=not write)
-        logits = self.base.lm_head(rec.text(ctx, out.last_hidden_state, ids.shape[1]))
-        if not write: return logits,rec.inside(ctx, state),out.past_key_values
-        with torch.autocast(self.base.device.type, enabled=False):
+        with attached(host, rec, ctx), ordinary:
+            out,cache = host.run(rec, ctx, ids, past, write, cache)
+        logits = host.logits(rec.text(ctx, out.last_hidden_state, ids.shape[1]))
+        if not write: return logits,rec.inside(ctx, state),cache
+        with torch.autocast(ids.device.type, enabled=False):
             return logits,rec.next_state(ctx, out),None
+
+# %% ../../nbs/30_models/12_gpt2.ipynb #4ef2aed1
+class RecurrentGPT2(WithMemory):
+    "A pre-trained GPT-2 that carries a memory from window to window"
+    host_type = GPT2Host
+    embedding_parts = 'base.transformer.wte','base.transformer.wpe'
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #79a1ddef
 def _window_length(window, shape, n_tokens)->int:
@@ -445,36 +503,25 @@ def _window_length(window, shape, n_tokens)->int:
     raise ValueError(f'window={window!r}: expected an integer from 1 to {longest}, as the '
                      f'model has {shape.n_positions} positions{taken}')
 
-# %% ../../nbs/30_models/12_gpt2.ipynb #3b695a41
-def hook_block(
-    attn, # Attention of a block of the base
-    i:int, # Number of the block
-    rec, # The memory
-    ctx, # Data of the window, from `Retrofit.start`
-)->list: # Handles of the hooks
-    "Let the memory change queries, keys and values, heads and output of an attention layer"
-    def outside_autocast(f):
-        def g(*args):
-            with torch.autocast(attn.c_attn.weight.device.type, enabled=False): return f(*args)
-        return g
-    after_qkv,before_out,after_out = map(outside_autocast,
-                                         (rec.after_qkv,rec.before_out,rec.after_out))
-    return [attn.c_attn.register_forward_hook(
-                lambda module,args,out: after_qkv(ctx, i, args[0], out)),
-            attn.c_proj.register_forward_pre_hook(
-                lambda module,args: (before_out(ctx, i, args[0]),)),
-            attn.c_proj.register_forward_hook(
-                lambda module,args,out: after_out(ctx, i, out))]
-
 # %% ../../nbs/30_models/12_gpt2.ipynb #3da226b4
 @contextmanager
-def _attached(base, rec, ctx):
-    "Attach the memory to the layers of the base inside a `with` block"
-    blocks = base.transformer.h
+def attached(
+    host, # `GPT2Host`, or what stands for another transformer
+    rec, # The memory
+    ctx, # Data of the window, from `Retrofit.start`
+):
+    "Attach a memory to the layers of its base inside a `with` block"
+    def outside_autocast(f, i):
+        def g(*args):
+            with torch.autocast(host.tokens.weight.device.type, enabled=False):
+                return f(ctx, i, *args)
+        return g
     handles = []
-    for i in rec.layers: handles += hook_block(blocks[i].attn, i, rec, ctx)
-    for block in blocks if rec.pools else ():
-        handles.append(block.register_forward_hook(lambda _,args,out: ctx.hidden.append(out)))
+    for i in rec.layers:
+        handles += host.hooks(i, *[outside_autocast(f, i) for f in
+                                   (rec.after_qkv,rec.before_out,rec.after_out)])
+    def keep(_, args, out): ctx.hidden.append(out[0] if isinstance(out, tuple) else out)
+    for block in host.blocks if rec.pools else (): handles.append(block.register_forward_hook(keep))
     try: yield
     finally:
         for o in handles: o.remove()

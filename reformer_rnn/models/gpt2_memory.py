@@ -40,11 +40,20 @@ class SumsState(GPT2State):
     "What `glr` remembers: the sums of every layer, (b, layers, r)"
 
 class GPT2Shape(NamedTuple):
-    "The sizes of a GPT-2 that a memory has to fit"
+    "The sizes of a GPT-2, or of another transformer, that a memory has to fit"
     d_model:int # Width
     n_layers:int # Blocks
     n_heads:int # Heads of every block
     n_positions:int # Longest sequence
+    kv_heads:int|None = None # Heads of keys and values, which queries share; None for one each
+    d_head:int|None = None # Width of a head; None for d_model/n_heads
+
+    @property
+    def widths(self)->tuple:
+        "Widths of queries, keys and values"
+        d = self.d_head or self.d_model//self.n_heads
+        own = d*(self.kv_heads or self.n_heads)
+        return d*self.n_heads,own,own
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #53e25825
 def restart(
@@ -84,7 +93,7 @@ def _check_memory(state, kind, shape):
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #f6f6a831
 class Retrofit(nn.Module):
-    "Base of what is added to a GPT-2; by itself it adds nothing: the control without memory"
+    "Base of what is added to a transformer; by itself it adds nothing: the control without memory"
     zeros,State = (),GPT2State # names of what starts at zero; the class of its states
     n_tokens = 0 # extra tokens at each end of a window
     carries = False # is a memory written for the next window only?
@@ -115,11 +124,11 @@ class Retrofit(nn.Module):
 
     def start(self,
         state, # State after the window before; None at the start
-        blocks, # Blocks of the GPT-2
+        host, # `GPT2Host`, or what stands for another transformer
         lengths=None, # Real tokens of each row, (b,); None without padding
     )->SimpleNamespace: # What the other methods are given as `ctx`
         "Prepare a window"
-        given = dict(state=state, blocks=blocks, lengths=lengths)
+        given = dict(state=state, host=host, lengths=lengths)
         return SimpleNamespace(**given, kept={}, new={}, hidden=[])
 
     def embed(self, ctx, x, past=0, write=True):
@@ -130,8 +139,9 @@ class Retrofit(nn.Module):
         "The hidden states of the n tokens of the text"
         return hidden
 
-    def after_qkv(self, ctx, i, x, qkv):
-        "Change queries, keys and values of block i, (b, n, 3d), which it made of x"
+    def after_qkv(self, ctx, i, x, qkv, columns=slice(0, None)):
+        """Change queries, keys and values of block i, side by side, which it made of x, or those
+        `columns` of them"""
         return qkv
 
     def before_out(self, ctx, i, x):
@@ -171,13 +181,14 @@ class LowRank(Retrofit):
         super().__init__(shape, layers)
         d = shape.d_model
         self.down = nn.ModuleList(nn.Linear(d, check_int('r', r), bias=False) for _ in self.layers)
-        self.up = nn.ModuleList(nn.Linear(r, 3*d, bias=False) for _ in self.layers)
+        self.up = nn.ModuleList(nn.Linear(r, sum(shape.widths), bias=False) for _ in self.layers)
         for o in self.up: nn.init.zeros_(o.weight)
 
-    def after_qkv(self, ctx, i, x, qkv):
+    def after_qkv(self, ctx, i, x, qkv, columns=slice(0, None)):
         "Add the product of the two small matrices"
         j = self.layers[i]
-        return qkv + self.up[j](self.down[j](x.to(self.up[j].weight.dtype))).to(qkv.dtype)
+        up = self.up[j].weight[columns]
+        return qkv + F.linear(self.down[j](x.to(up.dtype)), up).to(qkv.dtype)
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #5c00e66f
 def gated_scan(
@@ -235,7 +246,7 @@ class GatedRecurrence(Retrofit):
         "All sums of all layers"
         return len(self.layers),self.write[0].out_features
 
-    def after_qkv(self, ctx, i, x, qkv):
+    def after_qkv(self, ctx, i, x, qkv, columns=slice(0, None)):
         "Keep the input of the attention"
         ctx.kept[i] = x
         return qkv
@@ -345,26 +356,18 @@ class PooledMemory(Retrofit):
         "All vectors"
         return self.m,self.shape.d_model
 
-    def start(self, state, blocks, lengths=None):
-        "Make the keys and values of all layers, (b, h, 1+m, d/h)"
-        ctx = super().start(state, blocks, lengths)
-        ctx.kv = {} if state is None else {i: self.keys_values(blocks[i], state.memory)
-                                           for i in self.layers}
+    def start(self, state, host, lengths=None):
+        "Make the keys and values of all layers, (b, h, 1+m, d), with a zero in front"
+        ctx = super().start(state, host, lengths)
+        ctx.kv = {} if state is None else {
+            i: [F.pad(o, (0,0,1,0)) for o in host.keys_values(i, state.memory)]
+            for i in self.layers}
         return ctx
 
-    def keys_values(self, block, e):
-        "Keys and values of one layer, with the zero in front"
-        d = self.shape.d_model
-        attn = block.attn
-        x = block.ln_1(e.to(block.ln_1.weight.dtype))
-        kv = attn.c_attn(x)[...,d:] # its weight alone may not be all: an adapter stands beside it
-        return [F.pad(o, (0,0,1,0)).unflatten(-1, (self.shape.n_heads,-1)).transpose(1,2)
-                for o in kv.chunk(2, -1)]
-
-    def after_qkv(self, ctx, i, x, qkv):
+    def after_qkv(self, ctx, i, x, qkv, columns=slice(0, None)):
         "Keep the queries"
-        if ctx.kv:
-            q = qkv[...,:self.shape.d_model]
+        if ctx.kv and columns.start==0:
+            q = qkv[...,:self.shape.widths[0]]
             ctx.kept[i] = q.unflatten(-1, (self.shape.n_heads,-1)).transpose(1, 2)
         return qkv
 
@@ -373,7 +376,7 @@ class PooledMemory(Retrofit):
         if not ctx.kv: return x
         q,(k,v) = ctx.kept.pop(i),ctx.kv[i]
         found = F.scaled_dot_product_attention(q, k.to(q.dtype), v.to(q.dtype),
-                                               scale=ctx.blocks[i].attn.scaling)
+                                               scale=ctx.host.scale(i))
         gate = (self.speed*self.gates[self.layers[i]]).tanh()[None,:,None,None]
         gate = gate*ctx.state.known[:,None,None,None]
         return x + (found*gate.to(x.dtype)).transpose(1,2).flatten(2)

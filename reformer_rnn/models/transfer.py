@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor,nn
 
-from ..core import evaluating
+from ..core import detach_state,evaluating
 from ..files import read_json,read_together,write_json,write_together
 from ..pretrained import CONFIG,WEIGHTS,build,check_tensors,specification
 from ..attention.layer import convert_attention
@@ -65,24 +65,39 @@ class AttentionTransfer:
 
     def step(self,
         pairs:list, # From `attention_pairs`, of all layers of the model
-    )->list: # Relative error of each new layer before the step
+        pieces:int=1, # Parts of the text, one step of the optimiser each; the state goes on
+    )->list: # Relative error of each new layer before it learned from a part, the mean of all
         "Let all new layers learn from one pass"
-        losses = [relative_error(layer(x)[0], y) for layer,(x,y) in self.own(pairs)]
+        states = [None]*len(self.layers)
+        cut = [[o.chunk(pieces, 1) for o in pair] for pair in self.own_pairs(pairs)]
+        found = []
+        for piece in range(len(cut[0][0])):
+            losses = []
+            for i,(layer,(x,y)) in enumerate(zip(self.layers, cut)):
+                out,state = layer(x[piece], states[i])
+                states[i] = detach_state(state)
+                losses.append(relative_error(out, y[piece]))
+            self.learn(losses)
+            found.append([o.item() for o in losses])
+        self.steps += 1
+        return torch.tensor(found).mean(0).tolist()
+
+    def learn(self, losses):
+        "One step of the optimiser"
         self.optimiser.zero_grad()
         sum(losses).backward()
         for layer in self.layers: nn.utils.clip_grad_norm_(layer.parameters(), 1.)
         self.optimiser.step()
-        self.steps += 1
-        return [o.item() for o in losses]
 
     def errors(self, pairs)->list: # Relative error of each new layer
         "How far the new layers are from the old ones, without learning"
         with torch.no_grad():
-            return [relative_error(layer(x)[0], y).item() for layer,(x,y) in self.own(pairs)]
+            return [relative_error(layer(x)[0], y).item()
+                    for layer,(x,y) in zip(self.layers, self.own_pairs(pairs))]
 
-    def own(self, pairs):
-        "The new layers, each with its input and target"
-        return zip(self.layers, [pairs[i] for i in self.at])
+    def own_pairs(self, pairs):
+        "Input and target of each new layer"
+        return [pairs[i] for i in self.at]
 
     def state_dict(self):
         "All that is needed to go on after a stop"
