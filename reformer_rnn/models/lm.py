@@ -6,14 +6,16 @@
 __all__ = ['LMState', 'model_parts', 'check_given', 'BlocksByToken', 'LM', 'layer_places', 'attention_as', 'convert_model']
 
 # %% ../../nbs/30_models/05_lm.ipynb #d906914c
-import math
+import math,warnings
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple,TypeVar
 
+import torch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask_type,check_tensor,state_type
+from ..core import (
+    check_choice,check_int,check_mask_type,check_tensor,state_type,values_known)
 from ..pretrained import Pretrained
 from ..attention.documents import as_packing,refuse_state
 from reformer_rnn.attention.layer import (
@@ -125,6 +127,7 @@ class LM(BlocksByToken, Pretrained):
     "Language model: embedding, blocks, output"
     embedding_parts = 'embed', # these and `head_parts` make the groups of `parameter_groups`
     head_parts = 'out',
+    told_beyond = False # has it been said that a text is longer than `max_len`?
     def __init__(self,
         vocab_sz:int, # Number of different tokens
         d_model:int=256, # Width
@@ -138,7 +141,7 @@ class LM(BlocksByToken, Pretrained):
         at:dict|None=None,
         d_ff:int|None=None, # Hidden width of the feed-forward halves; default 4 d_model
         # Longest sequence; learned and axial positions end there, and hashed attention sizes its
-        # buckets by it
+        # buckets by it; with rotary positions alone, a longer text is read with a warning
         max_len:int=1024,
         # 'learned', 'axial', 'sinusoidal', a pair (name, options), or None
         positions:str|tuple|None='learned',
@@ -190,6 +193,7 @@ class LM(BlocksByToken, Pretrained):
         _check_call(ids, state, mask)
         if starts is not None: return _read_packed(self, ids, state, mask, starts)
         position,states = state or (None,None)
+        if self.embed.positions is None: _warn_beyond(self, ids, position)
         x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
         if not keep_state: return self.norm(x),None
         if position is None: position = ids.new_zeros(ids.shape[0])
@@ -246,6 +250,19 @@ def _read_packed(model, ids, state, mask, starts):
     x = model.embed(ids, mask=mask, starts=starts)
     x,_ = model.blocks(x, keep_states=False, mask=mask, starts=packing)
     return model.norm(x),None
+
+def _warn_beyond(model, ids, position):
+    "Say once that rotary positions were trained for shorter texts, where that is seen at no cost"
+    if model.told_beyond or torch.compiler.is_compiling(): return
+    n = ids.shape[1]
+    if position is not None:
+        if position.device.type!='cpu' or not position.numel() or not values_known(position):
+            return
+        n += int(position.max())
+    if n<=model.max_len or not any(hasattr(o.attention, 'rotary') for o in model.blocks): return
+    model.told_beyond = True
+    warnings.warn(f'position {n} of a text: the rotary positions of this model were trained for '
+                  f'{model.max_len} (max_len), and beyond them it may predict badly')
 
 # %% ../../nbs/30_models/05_lm.ipynb #da95611a
 def layer_places(
