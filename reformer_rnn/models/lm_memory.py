@@ -8,8 +8,6 @@ __all__ = ['LMHost', 'RecurrentLM']
 # %% ../../nbs/30_models/22_lm_memory.ipynb #0c9af78b
 from types import SimpleNamespace
 
-from torch import nn
-
 from ..core import values_known
 from ..attention.layer import split_heads,spread_heads
 from .gpt2 import WithMemory

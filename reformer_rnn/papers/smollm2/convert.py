@@ -75,6 +75,7 @@ def measure(
                 known[name].append(converted_nats(model, choices[name][0], inputs, piece[:,1:]))
         report()
 
+# %% ../../../nbs/70_papers/60_smollm2/01_convert.ipynb #bde407ee
 def bits_per_byte(
     record:dict, # Of `convert_smollm2`
     name:str, # A key of its `nats`
@@ -86,6 +87,7 @@ def bits_per_byte(
     seen = min(len(losses)*record['window'], tokens)
     return sum(losses)/math.log(2)/(record['test_bytes']*seen/tokens)
 
+# %% ../../../nbs/70_papers/60_smollm2/01_convert.ipynb #a06c711e
 def added_bits(
     record:dict, # Of `convert_smollm2`
     name:str, # A key of its `nats`
@@ -120,7 +122,7 @@ def learn(model, transfer, ids, record, report, path):
         errors = transfer.step(attention_pairs(model, piece), record['pieces'])
         record['errors'].append([round(o, 5) for o in errors])
         record['seconds'] += time.perf_counter()-start
-        record['tokens'] += piece.numel()
+        record['tokens'] = transfer.steps*window
         if transfer.steps%8==0 or transfer.steps==n: save_checkpoint(path, transfer)
         report()
 
@@ -213,7 +215,7 @@ def _run(model, transfer, train, texts, ks, orders, record, report, checkpoint):
     transfer.layers.train()
     if checkpoint.exists():
         transfer.load_state_dict(torch.load(checkpoint, weights_only=True))
-        del record['errors'][transfer.steps:]
+    del record['errors'][transfer.steps:] # what was learned after the checkpoint is learned again
     ids = torch.tensor(model.vocab.encode(train)).long()[None,:record['n_tokens']]
     learn(model, transfer, ids, record, report, checkpoint)
     measure_orders(model, transfer.layers.eval(), texts['choose'], texts['test'], record, report,

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['SYLLABLES', 'FILLER', 'KINDS', 'draw_story', 'story_ids', 'stories', 'added', 'make_memory', 'second_losses',
-           'test_model', 'train_memory', 'memory_run', 'test_swapped', 'main']
+           'test_model', 'train_memory', 'memory_run', 'main']
 
 # %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #f37a0c95
 import argparse,math,random,time
@@ -29,6 +29,7 @@ FILLER = ('The wind came from the west and the sea was grey.', 'Nobody spoke of 
           'It had rained since the morning, and the roofs were shining.',
           'An old man sold lamps at the corner of the street.')
 
+# %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #4439a38e
 def draw_story(seed:int)->tuple: # Two lists of (text, is it named for the first time?)
     "The parts of a story: before and after the border of the windows"
     rng = random.Random(seed)
@@ -46,6 +47,7 @@ def draw_story(seed:int)->tuple: # Two lists of (text, is it named for the first
              ('. The password was',False), (f' {key}',True), ('. '+filler(20),False)]
     return [(told+filler(30),False)],later
 
+# %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #e24bae12
 def story_ids(vocab, seed, window)->tuple: # `(ids, named)`, both (2*window,)
     "The tokens of a story, and which of them are named"
     ids = []
@@ -57,7 +59,7 @@ def story_ids(vocab, seed, window)->tuple: # `(ids, named)`, both (2*window,)
             ids += tokens
             named += [new]*len(tokens)
         del ids[end:], named[end:]
-    return torch.tensor(ids),torch.tensor(named)
+    return torch.tensor(ids).long(),torch.tensor(named)
 
 def stories(vocab, seeds, window)->tuple: # `(ids, named)`, both (b, 2*window)
     "A batch of stories"
@@ -91,10 +93,11 @@ def make_memory(
 
 # %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #c29a76ab
 def second_losses(model, ids, window, start=None):
-    "Loss of each token of the second window; the model reads from `start`, None for windows"
-    if start is None: logits = model(ids[:,:-1])[:,window-1:]
-    else: logits = model.base(ids[:,start:-1])[:,window-1-start:]
-    return F.cross_entropy(logits.transpose(1, 2).float(), ids[:,window:], reduction='none')
+    """Loss of each token of the second window but its first, which the first window predicts; the
+    model reads from `start`, None for windows"""
+    if start is None: logits = model(ids[:,:-1])[:,window:]
+    else: logits = model.base(ids[:,start:-1])[:,window-start:]
+    return F.cross_entropy(logits.transpose(1, 2).float(), ids[:,window+1:], reduction='none')
 
 def test_model(model, batches, window, start=None)->dict: # bits of a token: all, and named
     "Mean bits of the tokens of the second window"
@@ -103,13 +106,13 @@ def test_model(model, batches, window, start=None)->dict: # bits of a token: all
         for ids,named in batches:
             losses = second_losses(model.eval(), ids, window, start)/math.log(2)
             found += [(row.mean().item(),row[which].mean().item())
-                      for row,which in zip(losses, named[:,window:])]
-    return dict(zip(('bits','named'), zip(*found)))
+                      for row,which in zip(losses, named[:,window+1:])]
+    return dict(zip(('bits','named'), map(list, zip(*found))))
 
 # %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #fdb6ff00
-def train_memory(model, record, steps, rows, lr, report):
+def train_memory(model, record, report):
     "Learn from stories, each read window by window"
-    torch.manual_seed(record['seed'])
+    steps,rows,lr = (record[o] for o in ('steps','rows','lr'))
     params = [*model.rec.parameters()]
     opt = torch.optim.AdamW(params, lr=lr, weight_decay=0.)
     start = time.perf_counter()
@@ -126,6 +129,26 @@ def train_memory(model, record, steps, rows, lr, report):
         record['seconds'] = time.perf_counter()-start
         report()
 
+# %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #aa3f659e
+def test_frozen(base, test, window)->dict:
+    "What needs no training: windows, both at once, and with half of the first read again"
+    model = RecurrentLM(base, 'none', window)
+    starts = dict(none=None, longer=0, overlap=window//2)
+    return {name: test_model(model, test, window, start) for name,start in starts.items()}
+
+def test_swapped(model, batches, window)->dict:
+    "As `test_model`, with the first window of another story"
+    def swap(ids): return torch.cat([ids.roll(1, 0)[:,:window],ids[:,window:]], 1)
+    return test_model(model, [(swap(ids),named) for ids,named in batches], window)
+
+def learn_and_test(model, test, record, path):
+    "Train, then measure with the own first window and with that of another story"
+    window = record['window']
+    record['added'] = added(model)
+    train_memory(model, record, lambda: write_json(path, record))
+    record['results'] = {record['kind']: test_model(model, test, window),
+                         'swapped': test_swapped(model, test, window)}
+
 # %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #0ef2bf58
 def memory_run(
     folder, # For the result
@@ -135,7 +158,7 @@ def memory_run(
     steps:int=40, # Steps of training
     rows:int=2, # Stories of a step
     lr:float=3e-3, # Largest learning rate
-    n_test:int=16, # Stories to measure on, the same for all
+    n_test:int=12, # Stories to measure on, the same for all
     layers=None, # Blocks that are changed; None for all
     base=None, # A language model with a vocabulary; None for SmolLM2
 )->dict: # What is in the file
@@ -147,27 +170,12 @@ def memory_run(
     record = dict(kind=kind, seed=seed, window=window, steps=steps, rows=rows, lr=lr,
                   environment=environment(), layers=None if layers is None else [*layers],
                   losses=[], seconds=0., added=0, results={})
-    def report(): write_json(path, record)
     test = [stories(base.vocab, range(i, i+4), window) for i in range(0, n_test, 4)]
     torch.manual_seed(seed)
-    if kind=='none':
-        model = RecurrentLM(base, 'none', window)
-        starts = dict(none=None, longer=0, overlap=window//2)
-        record['results'] = {name: test_model(model, test, window, start)
-                             for name,start in starts.items()}
-    else:
-        model = make_memory(base, kind, window, layers)
-        record['added'] = added(model)
-        train_memory(model, record, steps, rows, lr, report)
-        record['results'] = {kind: test_model(model, test, window)}
-        record['results']['swapped'] = test_swapped(model, test, window)
-    report()
+    if kind=='none': record['results'] = test_frozen(base, test, window)
+    else: learn_and_test(make_memory(base, kind, window, layers), test, record, path)
+    write_json(path, record)
     return record
-
-def test_swapped(model, batches, window)->dict:
-    "As `test_model`, with the first window of another story"
-    def swap(ids): return torch.cat([ids.roll(1, 0)[:,:window],ids[:,window:]], 1)
-    return test_model(model, [(swap(ids),named) for ids,named in batches], window)
 
 # %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #5327e2a2
 def main(args=None):
