@@ -376,6 +376,7 @@ class GPT2Host:
         check_gpt2(base)
         self.base = base
         self.blocks = base.transformer.h
+        self.norm = base.transformer.ln_f # of what the last block gives
         self.shape = gpt2_shape(base)
         self.tokens = base.transformer.wte # The embedding
         self.vocab = byte_vocab(base.config)

@@ -23,6 +23,7 @@ class LMHost:
         check_base(base)
         self.base = base
         self.blocks = base.blocks
+        self.norm = base.norm # of what the last block gives
         layer = base.blocks[0].attention
         self.shape = GPT2Shape(layer.d_model, len(base.blocks), layer.n_heads, base.max_len,
                                layer.kv_heads, layer.d_head)
@@ -65,7 +66,7 @@ class LMHost:
             mask = mask[:,-x.shape[1]:].bool() # a cache knows what was real before
             if values_known(mask) and mask.all(): mask = None
         x,states = self.base.blocks(x, cache, not write, mask=mask)
-        return SimpleNamespace(last_hidden_state=self.base.norm(x)),states
+        return SimpleNamespace(last_hidden_state=self.norm(x)),states
 
     def logits(self, hidden):
         "Predictions from hidden states"

@@ -21,11 +21,12 @@ from .schedules import Schedule
 
 # %% ../../nbs/50_training/12_gpt2.ipynb #00727ad9
 def gpt2_groups(
-    model, # `RecurrentGPT2`
+    model, # `RecurrentGPT2` or `RecurrentLM`
 )->list: # Lower half of the base, upper half, memory if there is one
     "Groups of parameters, each parameter once"
-    h = model.base.transformer.h
-    upper = [p for o in (*h[len(h)//2:],model.base.transformer.ln_f) for p in o.parameters()]
+    host = model.host
+    h = host.blocks
+    upper = [p for o in (*h[len(h)//2:],host.norm) for p in o.parameters()]
     known = set(map(id, upper))
     lower = [p for p in model.base.parameters() if id(p) not in known]
     return [group for group in (lower,upper,list(model.rec.parameters())) if group]
@@ -43,14 +44,14 @@ class NoDecayOfGates(Callback):
 # %% ../../nbs/50_training/12_gpt2.ipynb #6d6f40cf
 def gpt2_learner(
     dls, # From `documents_dls`, with `seq_len` of K windows: gradients go back through K-1 of them
-    model, # `RecurrentGPT2`
+    model, # `RecurrentGPT2` or `RecurrentLM`
     lr:float=2e-3, # Default learning rate
     frozen:bool=True, # Train only the memory, and keep the base as it is?
     clip:float=1., # Largest norm of the gradient
     cbs=None, # More callbacks
     **kwargs, # Passed on to `lm_learner`
 ): # `Learner`
-    "Make a `Learner` for a GPT-2 with memory, or raise `ValueError` if nothing could be learned"
+    "Make a `Learner` for a model with a memory, or raise `ValueError` if nothing could be learned"
     if frozen and not list(model.rec.parameters()):
         raise ValueError(f'a frozen base and kind={model.kind!r} '
                          'leave nothing to train: use frozen=False')

@@ -158,7 +158,7 @@ def memory_run(
     steps:int=40, # Steps of training
     rows:int=2, # Stories of a step
     lr:float=3e-3, # Largest learning rate
-    n_test:int=12, # Stories to measure on, the same for all
+    n_test:int=8, # Stories to measure on, the same for all
     layers=None, # Blocks that are changed; None for all
     base=None, # A language model with a vocabulary; None for SmolLM2
 )->dict: # What is in the file
