@@ -525,6 +525,30 @@ def test_first_screen(visit, server):
     assert shown.count() == 5
     assert all('minutes' in o for o in shown.evaluate_all('all => all.map(o => o.dataset.minutes)'))
 
+def test_mechanism_memories(touch):
+    "What the page's memories say is what the library's say, also of who is chosen by keyboard and written again."
+    from reformer_rnn.exam.memories import FIVE, answers, load_readers
+    figure, numbers, read = touch('exam/memories')
+    readers = load_readers(ROOT/'nbs'/'80_exam'/'results'/'memories'/'memories.json')
+    def same(story, asked):
+        for kind in FIVE:
+            shown = torch.tensor([float(o) for o in read(kind)])
+            assert (shown - answers(readers[kind], *zip(*story), asked)).abs().max() < 1e-3, (kind, asked)
+    story, facts = numbers['story'], figure.locator('.memory-text button')
+    press(figure, 'Words read', 'End')
+    same(story, story[0][0])
+    facts.first.focus()
+    for key in ('ArrowRight', 'ArrowRight', 'Enter'): figure.page.keyboard.press(key)
+    assert facts.nth(2).get_attribute('aria-pressed') == 'true'
+    same(story, story[2][0])
+    press(figure, 'Words read', 'ArrowLeft', 4)
+    same(story[:-1], story[2][0])
+    figure.get_by_role('button', name='likes something else').press('Enter')
+    assert facts.count() == len(story) + 1
+    name, thing = facts.last.locator('span').all_inner_texts()[0::2]
+    assert name.strip() == numbers['names'][story[2][0]]
+    same([*story, (story[2][0], numbers['things'].index(thing))], story[2][0])
+
 def test_mechanism_exam(touch):
     from reformer_rnn.exam.results import asked_tasks, exam_cells
     from reformer_rnn.runs.read import Runs
@@ -544,12 +568,12 @@ def test_mechanism_exam(touch):
     press(figure, task, ' ')
     assert figure.locator(f'[data-key$="/{task}"]').count() == 0
 
-@pytest.mark.parametrize('name', ['attention/linear', 'papers/layers'])
+@pytest.mark.parametrize('name', ['attention/linear', 'papers/layers', 'exam/memories'])
 def test_mechanisms_without_scripts(browser, name):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((DOCS/f'{name}.html').as_uri())
-    assert page.locator('figure.mechanism img').is_visible()
+    assert page.locator('figure.mechanism img').first.is_visible()
     context.close()
 
 # A small site, and what is reported when something is wrong with it
