@@ -216,9 +216,9 @@ memories_experiment = Measuring(
     'memories', MemoriesConfig, train_readers,
     'train the small models whose memories the page "One sequence, five memories" compares')
 
-# %% ../../nbs/80_exam/05_memories.ipynb #40e3c17c
+# %% ../../nbs/80_exam/05_memories.ipynb #b0f861c6
 def load_readers(
-    path='results/memories/memories.json', # What `reformer_rnn memories` has stored
+    path, # File that `reformer_rnn memories` has stored
 )->dict: # Memory -> `MemoryReader`
     "The trained models"
     record = read_json(stored_path(path, 'reformer_rnn memories'))
