@@ -15,8 +15,8 @@ from reformer_rnn.runs.experiment import find_experiment
 from reformer_rnn.runs.keep import load_run
 
 # These are built on; the last two stand in a model only while it is timed or examined
-BASES = {'HeadedLayer', 'AttentionLayer', 'QKVAttention', 'DeltaLayer', 'ForgettingAttention', 'TwoWayAttention',
-         'LearnedMap', 'InPlaceSoftmax', 'ForeignLayer', 'CosineScores', 'RelativeScores'}
+BASES = {'WithMemory', 'HeadedLayer', 'AttentionLayer', 'QKVAttention', 'DeltaLayer', 'ForgettingAttention',
+         'TwoWayAttention', 'LearnedMap', 'InPlaceSoftmax', 'ForeignLayer', 'CosineScores', 'RelativeScores'}
 FILES = ['config.json', 'model.safetensors', 'checksums.json']
 
 def ids(n=11): return (torch.randint(0, n, (2, 13)),)
@@ -66,6 +66,7 @@ MODELS = {  # Name: what builds it, and the arguments of a call
     'Ensemble': (lambda: Ensemble(Corrected(LinearMap(12, 4), informer()), LinearMap(12, 4)), series),
     'Corrected': (lambda: Corrected(LinearMap(12, 4), informer()), series),
     'RecurrentGPT2': (gpt2, ids),
+    'RecurrentLM': (lambda: RecurrentLM(LM(11, **small), 'kv', window=8), ids),
     'RecurrentGPT2 in two types': (lambda: gpt2(torch.bfloat16), ids)}
 OPTIONS = {'linear favor': ('linear', dict(feature_map='favor')),
            'linear hedgehog': ('linear', dict(feature_map='hedgehog')),
