@@ -96,8 +96,8 @@ def softmax_attention(
 # `(out, state)`: out is (b, h, n, dv), zero where nothing may be attended; state is None unless
 # causal
 ):
-    """Softmax attention (Vaswani et al. 2017, equation 1); `ValueError` for shapes that do not fit,
-    and for a state without causal order"""
+    """Softmax attention (Vaswani et al. 2017, equation 1); `ValueError` if shapes do not fit, or
+    for a state without causal order"""
     check_qkv(q, k, v, grouped=True)
     if mask is not None: q,k,v = hide_all(q, k, v, mask, causal)
     if causal:

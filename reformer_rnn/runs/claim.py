@@ -39,8 +39,8 @@ def result_folders(
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7185fdef
 class Results:
-    """Stored records below a folder, by the name of their experiment's folder; `FileNotFoundError` if
-    there are none"""
+    """Stored records below a folder, by the name of their experiment's folder;
+    `FileNotFoundError` if there are none"""
     def __init__(self,
         # Folder with `70_papers/*/results`: the notebooks of a checkout, or what `reformer_rnn
         # reproduce` wrote
