@@ -535,6 +535,7 @@ def test_mechanism_memories(touch):
             shown = torch.tensor([float(o) for o in read(kind)])
             assert (shown - answers(readers[kind], *zip(*story), asked)).abs().max() < 1e-3, (kind, asked)
     story, facts = numbers['story'], figure.locator('.memory-text button')
+    figure.locator('summary').press('Enter')
     press(figure, 'Words read', 'End')
     same(story, story[0][0])
     facts.first.focus()
