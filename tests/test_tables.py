@@ -2,7 +2,7 @@
 
 Each shape goes through every function that reads dates. None may make up a row without saying how many.
 """
-import io, warnings
+import io, re, warnings
 from contextlib import redirect_stdout
 
 import numpy as np
@@ -62,6 +62,9 @@ RIGHT = {  # Shape: the text of the file, and the dates that it holds
     'names of months': (csv(table(days('%d %b %Y'))), DAY),
     'T and Z': (csv(table(days('%Y-%m-%dT%H:%M:%SZ'))), DAY.tz_localize('UTC')),
     'years': (csv(table([f'{o}-01-01' for o in range(1950, 1950+N)])), YEAR),
+    'commas between thousands': (csv(table(days()).assign(load=[f'{1e3*o:,.1f}' for o in VALUES])), DAY),
+    'points between thousands': (csv(table(days()).assign(
+        load=[f'{1e3*o:_.1f}'.replace('.', ',').replace('_', '.') for o in VALUES]), sep=';'), DAY),
     'working days': (csv(table(days(freq='B'))), WORKING),
     'day first, working days': (csv(table(days('%d/%m/%Y', freq='B'))), WORKING)}
 
@@ -81,18 +84,19 @@ REFUSED = {  # Shape: the text of the file, and words of the error, with the rem
     'a wrong year': (replaced(30, date='9021-03-03'), 'row 30', 'wrong'),
     'newest first': (csv(table(days())[::-1]), 'row 0', 'sort the rows'),
     'two series below each other': (csv(pd.concat([table(days())]*2).sort_values('date')), 'row 0', 'one series'),
-    'a date that is missing': (replaced(7, date=''), 'row 7 has the date nan', 'missing'),
+    'a date that is missing': (replaced(7, date=''), 'row 7 has the date nan', 'df.drop(df.index[7])'),
     'a sum in the last row': (csv(table(days()))+'Total,123\n', "row 60 has the date 'Total'", 'not written'),
     'the header again': (csv(table(days()))+csv(table(days())), "row 60 has the date 'date'", 'not written'),
-    'a value that is missing': (replaced(7, load=''), "column 'load' has 'nan' in row 7", 'Fill them in'),
-    'a dash for a value': (replaced(7, load='-'), "column 'load' has '-' in row 7", 'Fill them in'),
+    'a value that is missing': (replaced(7, load=''), "column 'load' has 'nan' in row 7", '`fill_rows` puts'),
+    'a dash for a value': (replaced(7, load='-'), "column 'load' has '-' in row 7", '`fill_rows` puts'),
     'a comma between thousands': (csv(table(days(), [f'{o:,}' for o in range(1000, 1000+N)])),
                                   "column 'load' has '1,000' in row 0", 'thousands='),
-    'thousands and decimals': (csv(table(days(), [f'{o:,.1f}' for o in range(1000, 1000+N)])),
-                               "column 'load' has '1,000.0' in row 0", 'thousands='),
     'a number of 401 digits': (replaced(7, load='9'*401), "column 'load' has 'inf' in row 7", 'finite'),
-    'infinity': (replaced(7, load='inf'), "column 'load' has 'inf' in row 7", 'Fill them in'),
-    'other names': (csv(table(days())).replace('date', 'Date'), "no column 'date'", 'df.rename'),
+    'infinity': (replaced(7, load='inf'), "column 'load' has 'inf' in row 7", '`fill_rows` puts'),
+    'other names': (csv(table(days())).replace('date', 'Date'), "no column 'date'", "`dates='Date'`"),
+    'words': (csv(table(days(), sky=['clear', 'rain']*(N//2))), "column 'sky' has 'clear' in row 0", 'get_dummies'),
+    'a ragged end': (csv(table(days(), [*VALUES[:-3], None, None, None])), "'load' has 'nan' in row 57", 'df[:-3]'),
+    'long form': (csv(pd.concat(table(days(), town=o) for o in ('Bern', 'Rome'))), "told apart by 'town'", 'df.pivot('),
     'numbers of rows': (table(days()).to_csv(), 'column 0', 'index=False'),
     'a column twice': (csv(table(days())).replace('date,load', 'load,load'), "two columns 'load'", 'two columns'),
     'one field too many': (rows(*(f'{o},1,2' for o in ISO)), 'more fields', 'header'),
@@ -112,7 +116,7 @@ def test_right(shape, file):
     file.write_bytes(text.encode())
     series = read_series(file)
     assert (list(series.dates), series.columns) == (list(dates), ('load',))
-    assert series.values[:, 0].tolist() == VALUES[:len(dates)].tolist()
+    assert series.values[:, 0].tolist() == (VALUES[:len(dates)]*(1000 if 'between thousands' in shape else 1)).tolist()
     frame = read_frame(file)
     with redirect_stdout(io.StringIO()) as said: filled = fill_rows(frame)
     assert list(filled.date) == list(dates) and said.getvalue().startswith('0 rows put in, 0 left out')
@@ -147,3 +151,60 @@ def test_far(value, reader, file):
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
         warnings.simplefilter('error')
         frame_series(fill_rows(df))
+
+def weather():
+    "Hours with gaps, a column of words, values that are missing, and an end to which not every column comes."
+    hours = 10+8*np.sin(np.arange(400)/4)
+    table = pd.DataFrame(dict(time=days('%Y-%m-%d %H:%M', 400, freq='h'), temp=hours.round(1), wind=(hours/3).round(1),
+                              sky=['clear', 'rain']*200))
+    table.loc[50:53, 'temp'] = table.loc[397:, 'wind'] = None
+    table.loc[[70, 71], 'temp'] = -9999
+    return table.drop(index=[100, 101, 200])
+
+def stations(columns=('temp',), **options):
+    "A row for each date and station."
+    towns = [pd.DataFrame(dict(datum=days('%d.%m.%Y'), station=town, **{o: VALUES+i for o in columns}))
+             for i, town in enumerate(('Bern', 'Rome', 'Oslo'))]
+    return csv(pd.concat(towns), **options)
+
+def european(encoding):
+    "Semicolons, decimal commas, points between thousands, dd.mm.yyyy, and the encoding of a spreadsheet."
+    sums = [f'{100*o:_.2f}'.replace('.', ',').replace('_', '.') for o in VALUES]
+    return csv(pd.DataFrame({'Datum': days('%d.%m.%Y'), 'Umsätze (€)': sums}), sep=';').encode(encoding)
+
+STRANGERS = {  # File: its bytes, and how many of its columns can be forecast in the end
+    'weather': (csv(weather()).encode(), 2), 'cut short': (csv(weather())[:-12].encode(), 2),
+    'newest first': (csv(weather()[::-1]).encode(), 2),
+    'stations': (stations().encode(), 3), 'two columns of stations': (stations(('temp', 'wind'), sep=';').encode(), 6),
+    'European': (european('utf-8-sig'), 1), 'of Windows': (european('cp1252'), 1), 'wide': (european('utf-16'), 1)}
+
+def followed(message, seen, options, path):
+    "Do what a message advises first: a line of code, an option, or `fill_rows`."
+    for code in re.findall('`([^`]*)`', message):
+        if code == 'fill_rows': seen['df'] = fill_rows(seen['df'], **options)
+        elif re.match(r'df(\[.*?\])? = ', code): exec(code, dict(pd=pd, read_frame=read_frame, path=path), seen)
+        elif re.match(r'\w+=', code): options |= eval(f'dict({code})')
+        else: continue
+        return
+    raise AssertionError(f'no advice: {message}')
+
+@pytest.mark.parametrize('reader', [read_frame, pd.read_csv])
+@pytest.mark.parametrize('name', STRANGERS)
+def test_messages_lead_to_a_forecast(name, reader, file, capsys):
+    "Whoever does what each message says has windows of every column of numbers after a few steps."
+    content, n = STRANGERS[name]
+    if reader is pd.read_csv and name in ('of Windows', 'wide'): return  # pandas fails in its own words
+    file.write_bytes(content)
+    seen, options, said = {}, {}, []
+    while len(said) < 9:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter('error')
+                if 'df' not in seen: seen['df'] = reader(file)
+                parts, _ = frame_windows(seen['df'], 2, seq_len=4, **options)
+            break
+        except (ValueError, UserWarning) as e:
+            said.append(str(e))
+            try: followed(said[-1], seen, options, file)
+            except ValueError as e: followed(str(e), seen, options, file)
+    assert len(parts.train.columns) == n, said

@@ -179,7 +179,7 @@ def series_step(
         raise ValueError(f'{name} has {len(dates)} rows: '
                          'expected at least 2, to know the time between rows')
     step = usual_step(dates)
-    earlier = 'is earlier: sort the rows, or put right the date that is wrong'
+    earlier = 'is earlier: sort the rows, as `fill_rows` does, or put right the date that is wrong'
     again = 'has the same date: keep one of them, or one series if several lie below each other'
     for wrong,what in ((dates[1:]<dates[:-1],lambda: earlier),
                        (dates[1:]==dates[:-1],lambda: again),
@@ -230,7 +230,8 @@ def _refuse_rows(column, dates, date_format, name):
     i = int(dates.isna().argmax())
     like = 'like the others' if date_format is None else f'as {date_format!r} says'
     raise ValueError(f'{name}: row {i} has the date {column.iloc[i]!r}: it is missing, or not '
-                     f'written {like}')
+                     f'written {like}. Put it right, or leave the row out '
+                     f'(`df = df.drop(df.index[{i}])`)')
 
 # %% ../../nbs/40_data/14_dates.ipynb #17727e9a
 def _ask_format(column, found, right, name):

@@ -25,7 +25,7 @@ from reformer_rnn.data.dates import (
     WORKING_DAY,even_rows,expected_dates,read_dates,series_step,step_clock,step_words,
     usual_step)
 from .tables import (
-    check_columns,column_numbers,read_frame,read_numbers,warn_far)
+    check_columns,check_long,known_numbers,read_frame,read_numbers,warn_far)
 from .text import Split,find_file
 
 # %% ../../nbs/40_data/05_series.ipynb #2aae6171
@@ -44,7 +44,7 @@ def frame_series(
     right=even_rows, # As for `read_dates`
 )->TimeSeries:
     "Make a series from a table, or raise a `ValueError` that names the row or column at fault"
-    check_columns(frame, [dates], name)
+    check_columns(frame, [dates], name, 'dates')
     known = list(frame.columns.drop(dates))
     if columns is None: columns = known
     columns = [columns] if isinstance(columns, str) else list(columns)
@@ -53,6 +53,7 @@ def frame_series(
         raise ValueError(f'columns={columns}: expected at least one, and none twice')
     check_columns(frame, columns, name)
     if len(frame)==0: raise ValueError(f'{name} has no rows')
+    check_long(frame, dates, name)
     index = read_dates(frame[dates], date_format, name, right)
     if even: series_step(index, name)
     values = read_numbers(frame[columns], name)
@@ -68,12 +69,14 @@ def fill_rows(
 )->pd.DataFrame: # Sorted and without gaps
     """Fill in missing rows and values, and print how many; raise `ValueError` for bad dates, for
     columns without numbers, and for more missing rows than `most`"""
-    check_columns(frame, frame.columns.union([dates], sort=False).unique(), 'the table')
+    columns = frame.columns.union([dates], sort=False).unique()
+    check_columns(frame, columns, 'the table', 'dates')
+    check_long(frame, dates, 'the table')
     given = frame.assign(**{dates: read_dates(frame[dates], date_format, 'the table')})
     found = given.drop_duplicates(dates).set_index(dates).sort_index()
     if len(found)<3: raise ValueError(f'{len(found)} dates: expected at least 3')
     rows = _check_rows(found.index, len(found) if most is None else most)
-    holes = _check_numbers(found).reindex(rows).rename_axis(dates)
+    holes = known_numbers(found, 'the table').reindex(rows).rename_axis(dates)
     filled = holes.interpolate(limit_direction='backward')
     missing,left = (int(o.isna().sum().sum()) for o in (holes,filled))
     print(f'{len(rows)-len(found)} rows put in, {len(frame)-len(found)} left out, '
@@ -96,15 +99,6 @@ def _check_rows(dates, most):
                      f'{step_words(step)} from {dates[0]} to {dates[-1]}. Look at how the dates '
                      'are written (`date_format`), or `resample` the table to longer steps; '
                      f'`most={n}` lets them be made up')
-
-def _check_numbers(frame):
-    "The finite values of a table, or `ValueError` that names a column without any"
-    numbers = frame.apply(column_numbers).replace([np.inf,-np.inf], np.nan)
-    empty = numbers.columns[numbers.isna().all()]
-    if len(empty):
-        raise ValueError(f'column {empty[0]!r} holds no number, and its first value is '
-                         f'{str(frame[empty[0]].iloc[0])!r}: leave it out, or write it as numbers')
-    return numbers
 
 # %% ../../nbs/40_data/05_series.ipynb #3ac2efd9
 def check_series(

@@ -129,19 +129,19 @@ def read_bytes(
     # that the package ships
     path=None,
     n_bytes:int=None, # How many bytes from the beginning; None for all
-    # 'utf-8' or 'ascii' if the bytes must be text of that encoding, whose byte order mark is then
-    # left out; None to take any bytes
+    # 'utf-8' or 'ascii' if the bytes must be text of that encoding; None to take any bytes
     encoding:str=None,
 )->Tensor: # ByteTensor (n,)
-    "Read the bytes of a file, or raise `FileNotFoundError` or `ValueError`"
+    """Read the bytes of a file, without a byte order mark in front, or raise `FileNotFoundError` or
+    `ValueError`"""
     if encoding is not None: check_choice('encoding', encoding, ('utf-8','ascii'))
     path = SAMPLE if path is None else find_file(path)
-    start = 0 if encoding is None else path.stat().st_size-text_size(path)
-    size = path.stat().st_size-start
+    size = text_size(path)
     if size==0: raise ValueError(f'{path} is empty')
     n_bytes = size if n_bytes is None else check_int('n_bytes', n_bytes)
     if n_bytes>size: raise ValueError(f'n_bytes={n_bytes}: {path} has only {size} bytes')
-    data = np.fromfile(path, dtype=np.uint8, count=n_bytes, offset=start)
+    data = np.fromfile(path, dtype=np.uint8, count=n_bytes,
+                       offset=path.stat().st_size-size)
     if path.name in CORPORA and n_bytes==size==CORPORA[path.name].n_bytes:
         check_corpus(data, path.name, path)
     if encoding is not None: _check_encoding(data, encoding, path, n_bytes==size)
