@@ -179,8 +179,10 @@ def series_step(
         raise ValueError(f'{name} has {len(dates)} rows: '
                          'expected at least 2, to know the time between rows')
     step = usual_step(dates)
-    earlier = 'is earlier: sort the rows, as `fill_rows` does, or put right the date that is wrong'
-    again = 'has the same date: keep one of them, or one series if several lie below each other'
+    earlier = ('is earlier: sort the rows, as `fill_rows` does, or put right the date that is '
+               'wrong')
+    again = ('has the same date: `fill_rows` keeps the first of them; if several series lie below '
+             'each other, keep one series')
     for wrong,what in ((dates[1:]<dates[:-1],lambda: earlier),
                        (dates[1:]==dates[:-1],lambda: again),
                        (~follows(dates, step),lambda: _uneven(dates, step))):

@@ -52,7 +52,7 @@ class Windows:
         if last-first<seq_len+horizon:
             raise ValueError(f'{name} has {last-first} rows, but one window needs seq_len + '
                              f'horizon = {seq_len} + {horizon} = {seq_len+horizon}: use a longer '
-                             'series or a shorter window')
+                             'series, or a shorter `seq_len` or `horizon`')
         self.rows = (first,last)
         self.n_rows = len(series.dates)
         self.dates = series.dates[first:last]

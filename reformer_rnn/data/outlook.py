@@ -261,7 +261,7 @@ def forecast_rows(
     n = outlook.horizon if horizon is None else check_int('horizon', horizon)
     if n>outlook.horizon:
         raise ValueError(f'horizon={n}: the model was trained to forecast {outlook.horizon} rows; '
-                         f'ask for at most {outlook.horizon}, or train with horizon={n}')
+                         f'ask for at most {outlook.horizon}, or train with `horizon={n}`')
     xs,later = forecast_inputs(outlook, scaler, frame, future)
     _refuse_far(xs, scaler, outlook, 1e18) # the square of more has no single precision
     device = next((p.device for p in model.parameters()), 'cpu')
