@@ -29,6 +29,7 @@ import reformer_rnn
 from .core import Movable,count_parameters,first_line
 from .files import (
     MANIFEST,REPOSITORY,existing_path,git_commit,read_json,read_together,write_json,write_together)
+from .hub import from_hub,to_hub
 from .outside import outside_loader
 
 # %% ../nbs/04_pretrained.ipynb #f48ebb31
@@ -100,12 +101,10 @@ class Pretrained(Movable):
         message:str='Model of reformer_rnn', # Commit message
         **options, # Options of `save_pretrained`: `dtype`, `about`
     ): # The hub's information about the commit
-        "Upload the folder of the model to the Hugging Face hub"
-        api = _hub().HfApi(token=token)
+        "Upload the folder of the model to the Hugging Face hub, or raise `ConnectionError`"
         with TemporaryDirectory() as scratch:
             folder = self.save_pretrained(Path(scratch)/'model', **options)
-            api.create_repo(repo_id, private=private, exist_ok=True)
-            return api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message)
+            return to_hub(folder, repo_id, private, token, message)
 
 # %% ../nbs/04_pretrained.ipynb #8fd793b1
 # How a kind of value is stored: a test for it, value -> JSON, and JSON -> value
@@ -447,28 +446,10 @@ def write_card(
         (new/CARD).write_text(card, encoding='utf-8')
 
 # %% ../nbs/04_pretrained.ipynb #23bf7f3e
-def _hub():
-    "The package `huggingface_hub`, or an error that says how to get it"
-    if find_spec('huggingface_hub') is None:
-        raise ImportError('the hub needs the package huggingface_hub: pip install huggingface_hub')
-    import huggingface_hub
-    return huggingface_hub
-
 def shipped_models()->dict: # Name -> folder
     "Models that come with the package"
     root = Path(str(files('reformer_rnn')))/'samples'
     return {o.parent.name: o.parent for o in sorted(root.glob(f'*/{CONFIG}'))}
-
-def _from_hub(name, **options):
-    "The folder of a model in the hub's cache, downloaded if needed"
-    hub = _hub()
-    beside = [o for name in companion_modules for o in companion(name).names]
-    wanted = [CONFIG,WEIGHTS,CARD,MANIFEST,*beside]
-    try: return Path(hub.snapshot_download(name, allow_patterns=wanted, **options))
-    except (hub.errors.HfHubHTTPError,hub.errors.HFValidationError,OSError,ValueError) as e:
-        why = str(e).strip().splitlines() or [type(e).__name__]
-        raise FileNotFoundError(f'there is no folder {name!r}, '
-                                f'and the hub does not give it: {why[0]}') from e
 
 # %% ../nbs/04_pretrained.ipynb #a96d718b
 def find_pretrained(
@@ -488,7 +469,8 @@ def find_pretrained(
         raise FileNotFoundError(f'there is no folder {text!r}: expected one that '
                                 '`save_pretrained` has written, or owner/name for the hub'
                                 + (f', or one of {", ".join(shipped)}' if shipped else ''))
-    try: return _from_hub(text, **options)
+    beside = [o for name in companion_modules for o in companion(name).names]
+    try: return from_hub(text, [CONFIG,WEIGHTS,CARD,MANIFEST,*beside], **options)
     except ImportError as e:
         raise FileNotFoundError(f'there is no folder {text!r}; '
                                 f'as the name of a model on the hub: {e}') from None

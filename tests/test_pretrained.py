@@ -253,7 +253,7 @@ def test_hub(tmp_path, monkeypatch):
         LM.from_pretrained('me/other', cache_dir=tmp_path, local_files_only=True)
 
 def test_without_the_hub(monkeypatch):
-    import reformer_rnn.pretrained as module
+    import reformer_rnn.hub as module
     monkeypatch.setattr(module, 'find_spec', lambda name: None)
     with pytest.raises(FileNotFoundError, match='pip install huggingface_hub'): LM.from_pretrained('me/tiny')
 

@@ -20,6 +20,9 @@ def test_verb(name, verb): try_verb(name, verb)
 @pytest.mark.parametrize('name', [*LEARNERS, *BESIDE])
 def test_verb_of_all(name, verb): try_verb(name, verb)
 
+@pytest.mark.parametrize('name', BESIDE)
+def test_beside(name): try_verb(name, 'beside')
+
 CALLBACKS = {name: o for name, o in vars(fastai.callback.all).items() if isinstance(o, type) and issubclass(o, Callback)
              and name not in ('Callback', 'GatherPredsCallback',  # a base, and a part of `get_preds`
                               'ParamScheduler', 'SkipToEpoch', 'ProgressCallback')}  # with arguments, or a bar

@@ -6,6 +6,8 @@ from pathlib import Path
 import pandas as pd
 import torch
 from fastai.callback import fp16, hook, schedule  # they add verbs to a Learner
+from fastai.callback.fp16 import ModelToHalf
+from fastai.callback.progress import CSVLogger
 from fastai.learner import Learner, load_learner
 from fastai.text.data import TextDataLoaders
 
@@ -91,6 +93,14 @@ def forecast():
     table = pd.DataFrame(found.values.numpy(), columns=found.columns).assign(date=found.dates)
     return forecast_learner(table, 4, seq_len=8, seeds=2, bs=64, device='cpu')
 
+def translation():
+    "A source and the target so far go in, the target comes out."
+    def draw(n):
+        source = torch.randint(1, 9, (n, 6))
+        return source, torch.cat([torch.zeros(n, 1).long(), source[:, :-1]], 1), source
+    dls = Loaders(DrawnDL(range(64), draw, bs=8, n_inp=2), DrawnDL(range(16), draw, bs=16, n_inp=2))
+    return lm_learner(dls, EncoderDecoder(9, **small))
+
 LEARNERS = {
     'text': text, 'text carried': partial(text, True), 'letters': letters, 'documents': documents, 'packed': packed,
     'portions': partial(documents, True), 'GPT-2': gpt2, 'GPT-2 without flags': partial(gpt2, False), 'series': series,
@@ -101,7 +111,7 @@ LEARNERS = {
     'pairs': partial(exam, StatesDL, 'pairs'), 'drawn': drawn, 'replication': replication}
 
 # With loaders of fastai, or a method of their own: for what asks nothing of a loader
-BESIDE = {'classifier': classifier, 'words': words, 'forecast': forecast}
+BESIDE = {'classifier': classifier, 'words': words, 'forecast': forecast, 'translation': translation}
 
 # What `freeze` leaves to train, as a pattern of names of parameters
 HEADS = dict.fromkeys([*LEARNERS, *BESIDE], r'out\.') | {
@@ -209,11 +219,50 @@ def freeze(learn, name):
     assert trained() == every
     n = len(learn.opt.hypers)
     assert n > 1
+    learn.freeze_to(1)
+    first = {id(p) for p in learn.opt.param_lists[0]}
+    assert trained() == {name for name, p in learn.model.named_parameters() if id(p) not in first} & every != every
+    learn.unfreeze()
     if name == 'replication': return  # it has a schedule of its own
+    def rates(): return [group['lr'] for group in learn.opt.hypers]
     learn.fit(1, slice(1e-4))
-    assert [group['lr'] for group in learn.opt.hypers] == [1e-5]*(n-1)+[1e-4]
+    assert rates() == [1e-5]*(n-1)+[1e-4]
+    learn.fit_one_cycle(1, slice(1e-5, 1e-3))  # a constant factor from each group to the next
+    assert torch.allclose(torch.tensor(rates()).float()/rates()[0], torch.logspace(0, 2, n))
     learn.fine_tune(1, 1e-3)
-    assert trained() == every and learn.opt.hypers[0]['lr'] < learn.opt.hypers[-1]['lr']
+    assert trained() == every and rates()[0] < rates()[-1]
+
+def beside(learn, name):
+    "What fastai's own loaders and a learner of tables are asked for besides."
+    learn.fit(1)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # fastai's, of pickle, and PyTorch's, that there is no GPU
+        learn.path = Path(folder)
+        learn.fit(1, cbs=CSVLogger())
+        learn.add_cb(CSVLogger('again.csv'))
+        learn.fit(1)
+        learn.export('learner.pkl')
+        again = load_learner(Path(folder)/'learner.pkl')
+        for o in learn, again: ANSWERS[name](o)
+        learn.show_results(max_n=2)
+        learn.to_bf16().fit(1)
+        refused(lambda: learn.fit(1, cbs=ModelToHalf()), 'to_bf16')
+
+def says_class(learn):
+    "By its name, whoever is asked, and its model keeps it."
+    label, i, p = learn.predict('send a mail')
+    assert learn.model.labels == ['file', 'mail'] and label == learn.model.labels[i]
+    assert learn.model.predict('send a mail')[label] == p.max()
+
+def translates(learn):
+    source = torch.arange(1, 7)[None]
+    assert learn.predict(source, 6, start=0).shape == (1, 6)
+    refused(lambda: learn.predict('a text'), 'start=')
+
+ANSWERS = {
+    'classifier': says_class, 'translation': translates,
+    'words': lambda learn: predict(learn, 'words'),
+    'forecast': lambda learn: refused(lambda: learn.predict('a table'), 'learn.forecast(df)')}
 
 VERBS = {f.__name__: f for f in (show_batch, show_results, get_preds, predict, summary, export, lr_find, save, validate,
                                  to_fp16, to_bf16)}
@@ -225,12 +274,12 @@ def try_verb(name, verb):
     import matplotlib.pyplot as plt
     torch.manual_seed(0)
     learn = (LEARNERS | BESIDE)[name]()
-    with learn.no_bar(), learn.no_logging(): (VERBS | FOR_ALL)[verb](learn, name)
+    with learn.no_bar(), learn.no_logging(): (VERBS | FOR_ALL | dict(beside=beside))[verb](learn, name)
     plt.close('all')
 
 if __name__ == '__main__':
     for name in [*LEARNERS, *BESIDE]:
-        for verb in FOR_ALL if name in BESIDE else VERBS | FOR_ALL:
+        for verb in [*FOR_ALL, 'beside'] if name in BESIDE else VERBS | FOR_ALL:
             try: try_verb(name, verb)
             except Exception as e: raise RuntimeError(f'{verb} of {name}') from e
     print(f'{len(VERBS | FOR_ALL)} verbs on {len(LEARNERS | BESIDE)} kinds of learners')

@@ -134,7 +134,8 @@ class Loaders(DataLoaders):
 
     def test_dl(self, test_items, **kwargs):
         "Refuse single items: what these loaders read is made as a whole"
-        raise ValueError(f'{type(self.loaders[0]).__name__} cannot make a batch of single items: '
-                         'make loaders of the new data as those of training were made, and give '
-                         'one to learn.get_preds(dl=...). A language model continues a text with '
-                         "learn.predict('text')")
+        raise ValueError('these loaders cannot make a batch of single items: make loaders of the '
+                         'new data as those of training were made, and give one to '
+                         'learn.get_preds(dl=...). A language model continues a text with '
+                         "learn.predict('text'), and a forecaster a table with "
+                         'learn.forecast(df)')

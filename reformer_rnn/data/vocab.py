@@ -115,9 +115,9 @@ class WordVocab:
 
 # %% ../../nbs/40_data/12_vocab.ipynb #d8f79e1a
 def _transform(dls, cls):
-    "The transform of a class in the input of fastai's loaders, or None"
-    pipelines = getattr(getattr(dls, 'train_ds', None), 'tls', None)
-    return next((o for o in pipelines[0].tfms if isinstance(o, cls)), None) if pipelines else None
+    "The transform of a class in fastai's loaders, or None"
+    pipelines = getattr(getattr(dls, 'train_ds', None), 'tls', None) or ()
+    return next((o for one in pipelines for o in one.tfms if isinstance(o, cls)), None)
 
 def loader_words(
     dls, # fastai `DataLoaders`
@@ -280,6 +280,7 @@ def adopt_vocab(
     "Give a model the vocabulary of its data, or raise `ValueError` if it has another one"
     theirs = vocab_of(dls)
     for part in parts_with(model, 'vocab') if theirs is not None else (): _adopt(part, theirs)
+    _adopt_labels(model, dls)
 
 def _adopt(model, theirs):
     "`adopt_vocab` for a model without its wrappers"
@@ -288,6 +289,13 @@ def _adopt(model, theirs):
     words = isinstance(theirs, WordVocab)
     if words: check_vocab(theirs, model.vocab_sz)
     if not words or theirs.description['cutter'] is not None: model.vocab = theirs
+
+def _adopt_labels(model, dls):
+    "Give a classifier the names that fastai's loaders have for its classes, if it has none"
+    from fastai.data.transforms import Categorize
+    classes = _transform(dls, Categorize)
+    for part in parts_with(model, 'name_classes') if classes is not None else ():
+        if part.labels is None: part.name_classes([str(o) for o in classes.vocab])
 
 # %% ../../nbs/40_data/12_vocab.ipynb #f25ecf5f
 def continue_text(

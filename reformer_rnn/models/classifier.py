@@ -60,6 +60,13 @@ class SequenceClassifier(Pretrained):
         self.classes = nn.Linear(2*backbone.out.in_features, check_int('n_classes', n_classes, 2))
         self.labels = check_labels(labels, n_classes)
 
+    def name_classes(self,
+        labels:list, # Names of the classes, in the order of their numbers
+    ):
+        "Set the names that `predict` gives, as if they had been given to the constructor"
+        self.labels = check_labels(labels, self.classes.out_features)
+        self.given[1]['labels'] = self.labels
+
     @property
     def vocab_sz(self)->int:
         "Number of different tokens"

@@ -21,6 +21,7 @@ from fastai.callback import schedule,progress # fit_one_cycle, lr_find; progress
 from ..core import check_int,evaluating,parts_with,select_state
 from ..data.copy import IGNORE
 from ..data.vocab import adopt_vocab
+from ..models.encoder_decoder import Translating
 from ..models.lm import LM
 from .callbacks import (
     CarryState,ResetRows,StopOnNonFinite,Throughput,carrying_parts,restarting_part)
@@ -40,6 +41,10 @@ class SequenceLearner(Learner):
         if not writers:
             raise ValueError(f'a {type(self.model).__name__} does not write texts: for its '
                              'outputs on data use learn.get_preds()')
+        if isinstance(text, str) and isinstance(writers[0], Translating):
+            raise ValueError(f'a {type(writers[0]).__name__} reads tokens and writes others: give '
+                             'source tokens (b, m), and the token that begins every target, as in '
+                             'learn.predict(source, 20, start=0)')
         new = writers[0].generate(text, n if n_words is None else n_words, **options)
         return text+new if isinstance(text, str) else new
 
