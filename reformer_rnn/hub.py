@@ -24,8 +24,9 @@ def hub_errors(error, said):
     "Turn what the hub or the network says inside a `with` block into one sentence"
     hub = hub_package()
     network = [import_module('httpx').HTTPError] if find_spec('httpx') else []
+    refused = hub.errors.HfHubHTTPError,hub.errors.HFValidationError
     try: yield hub
-    except (hub.errors.HfHubHTTPError,hub.errors.HFValidationError,OSError,ValueError,*network) as e:
+    except (*refused,*network,OSError,ValueError) as e:
         why = str(e).strip().splitlines() or [type(e).__name__]
         raise error(f'{said}: {why[0]}') from e
 

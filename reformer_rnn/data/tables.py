@@ -38,8 +38,8 @@ def _read_csv(path, **options):
 def _other(path):
     "How to read a file that is not UTF-8"
     with open(path, 'rb') as f: wide = f.read(2) in (codecs.BOM_UTF16_LE,codecs.BOM_UTF16_BE)
-    return (f'`df = read_frame(path, encoding={"utf-16" if wide else "cp1252"!r})` may read it, or save '
-            'it as UTF-8')
+    return (f'`df = read_frame(path, encoding={"utf-16" if wide else "cp1252"!r})` may read it, or '
+            'save it as UTF-8')
 
 # %% ../../nbs/40_data/15_tables.ipynb #cf4d779e
 def _fields(path, separator, row, encoding):
@@ -60,7 +60,8 @@ def _separator(path, encoding):
                      f'read it with one of them, as in `pd.read_csv(path, sep={found[1]!r})`')
 
 # %% ../../nbs/40_data/15_tables.ipynb #c9054574
-_STYLES = { # Decimal sign: how numbers are written with it, and with the other one between thousands
+# Decimal sign -> how numbers are written with it, and with the other one between thousands
+_STYLES = {
     ',': re.compile(r'[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?'),
     '.': re.compile(r'[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?')}
 
