@@ -10,8 +10,9 @@ ROOMS = {  # Room: the rooms from which it may import, besides its own
     'modes': (),
     'core': ('modes',),
     'files': (),
+    'hub': (),
     'outside': ('files',),
-    'pretrained': ('core', 'outside'),  # and modes and files: whoever may import from core may import from all four
+    'pretrained': ('core', 'hub', 'outside'),  # and modes and files: whoever may import from core may import from all four
     'draw': ('core',),
     'attention': ('core',),
     'hugging_face': ('core',),

@@ -8,7 +8,6 @@ __all__ = ['read_frame', 'check_columns', 'column_numbers', 'read_numbers', 'kno
 # %% ../../nbs/40_data/15_tables.ipynb #999d160d
 import codecs,re,warnings
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -147,6 +146,7 @@ def check_columns(
         if columns.count(column)>1:
             raise ValueError(f'{name} has two columns {column!r}: rename one, or leave it out')
 
+# %% ../../nbs/40_data/15_tables.ipynb #943f1ae5
 def _way(frame, column, option):
     "What to do about a table that lacks a column"
     if isinstance(frame.index, pd.DatetimeIndex):
@@ -234,6 +234,7 @@ def _keys(frame, dates):
         if not table.duplicated([dates,*keys]).any(): return list(keys)
     return []
 
+# %% ../../nbs/40_data/15_tables.ipynb #c07ca8ff
 def check_long(
     frame:pd.DataFrame, # A table
     dates:str, # Its column of dates

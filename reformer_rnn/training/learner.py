@@ -41,10 +41,7 @@ class SequenceLearner(Learner):
         if not writers:
             raise ValueError(f'a {type(self.model).__name__} does not write texts: for its '
                              'outputs on data use learn.get_preds()')
-        if isinstance(text, str) and isinstance(writers[0], Translating):
-            raise ValueError(f'a {type(writers[0]).__name__} reads tokens and writes others: give '
-                             'source tokens (b, m), and the token that begins every target, as in '
-                             'learn.predict(source, 20, start=0)')
+        _check_source(text, writers[0])
         new = writers[0].generate(text, n if n_words is None else n_words, **options)
         return text+new if isinstance(text, str) else new
 
@@ -111,6 +108,13 @@ def _row_losses(losses, targets, ignored):
     "Averages over all targets of a row, made averages over those that count; 0 where none does"
     rows = targets.view(len(targets), -1)
     return losses*rows.shape[1]/(rows!=ignored).sum(1).clamp(min=1)
+
+def _check_source(text, writer):
+    "Refuse a text for a model that reads the tokens of one language and writes those of another"
+    if not (isinstance(text, str) and isinstance(writer, Translating)): return
+    raise ValueError(f'a {type(writer).__name__} reads tokens and writes others: give source '
+                     'tokens (b, m), and the token that begins every target, as in '
+                     'learn.predict(source, 20, start=0)')
 
 # %% ../../nbs/50_training/04_learner.ipynb #973b2cf8
 def _check_carry(dls, model):
