@@ -452,3 +452,19 @@ def test_what_takes_long_exists():
         file, _, rest = name.partition('::')
         test, _, notebook = rest.rstrip(']').partition('[')
         assert f'def {test}(' in (ROOT/file).read_text() and (ROOT/notebook).exists(), name
+
+def test_container_and_conda_ask_for_what_there_is():
+    "The container runs targets of the Makefile in the folder that its scripts name, and conda takes torch as pip does."
+    lines = (ROOT/'Containerfile').read_text().splitlines()
+    instructions = [line.split(' ', 1) for line in lines if line and line[0] != '#']
+    assert {name for name, _ in instructions} <= {'FROM', 'RUN', 'WORKDIR', 'COPY', 'ENV', 'CMD'}
+    targets = set(re.findall(r'^([a-z-]+):', (ROOT/'Makefile').read_text(), re.M))
+    targets |= {f'.venv/.ready-{part}' for part in ('all', 'demo', 'lab')}
+    said = dict(instructions)
+    run = [text for name, text in instructions if name == 'RUN']
+    assert re.search(r'make (\S+)', run[-1])[1] in targets
+    assert json.loads(said['CMD'])[1] in targets
+    assert said['ENV'] == f'PATH={said["WORKDIR"]}/.venv/bin:$PATH'
+    assert (ROOT/'.containerignore').read_text().split()[0] == '.venv'
+    bound = re.search(r'^requirements = (torch\S+)', (ROOT/'settings.ini').read_text(), re.M)[1]
+    assert f'  - py{bound}\n' in (ROOT/'environment.yml').read_text()

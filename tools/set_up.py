@@ -18,7 +18,7 @@ CPU_INDEX = 'https://download.pytorch.org/whl/cpu'
 LEFT_OUT = 'torchvision', 'spacy'
 # GB on disk on Linux with PyTorch for the CPU (lab is an estimate); and what the build for CUDA adds
 SIZES = dict(demo=1.5, lab=1.6, all=2.4)
-CUDA = 3.3
+CUDA = 4.0
 # Commands of nbdev that work through Quarto, install things or release -> what does so here
 RELEASE = 'the steps of a release are in CONTRIBUTING.md'
 INSTEAD = dict(docs='`make docs` renders the site', proc_nbs='`make docs` renders the site',
