@@ -27,6 +27,7 @@ from .callbacks import TemporaryChange
 from .facts import differences,run_facts
 from .processes import from_first,gather_all,process_rank,several_processes
 from .remembered import Remembered,callbacks_by_name
+from .shards import gather_whole,local_part,part_like
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #640ec37e
 from .snapshots import (
@@ -108,12 +109,15 @@ def starting_at(
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #3284ef1e
 def _gradients(model):
-    "Gradients of all parameters: a tensor, or True where they are zero, or None"
-    return [p.grad if p.grad is None or p.grad.any() else True for p in model.parameters()]
+    """Gradients of all parameters, or the parts of this process: a tensor, or True where they are
+    zero, or None"""
+    grads = [local_part(p.grad) for p in model.parameters()]
+    return [g if g is None or g.any() else True for g in grads]
 
 def _set_gradients(model, grads):
     for p,g in zip(model.parameters(), grads):
-        p.grad = None if g is None else torch.zeros_like(p) if g is True else g.to(p.device)
+        p.grad = None if g is None else torch.zeros_like(p)
+        if isinstance(g, Tensor): local_part(p.grad).copy_(g)
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #57c36c42
 def _inner(opt): return opt.opt if isinstance(opt, Lookahead) else opt
@@ -132,22 +136,30 @@ def _optimizer_state(opt):
                  hypers=[dict(group) for group in opt.hypers])
     if isinstance(opt, Lookahead): saved |= dict(count=opt.count, slow_weights=opt.slow_weights)
     if isinstance(_inner(opt), OptimWrapper): saved['wrapped'] = _inner(opt).opt.state_dict()
-    return saved
+    return gather_whole(saved)
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #cc01f3fe
 def _set_optimizer_state(opt, saved):
     for (p,*_),state in zip(opt.all_params(), saved['state']):
-        opt.state[p] = {name: v.to(p.device) if isinstance(v, Tensor) else v
+        opt.state[p] = {name: part_like(v.to(p.device), p) if isinstance(v, Tensor) else v
                         for name,v in state.items()}
     if isinstance(opt, Lookahead): _set_slow_weights(opt, **saved)
-    if isinstance(_inner(opt), OptimWrapper): _inner(opt).opt.load_state_dict(saved['wrapped'])
+    if isinstance(_inner(opt), OptimWrapper): _set_wrapped(_inner(opt).opt, saved['wrapped'])
     else:
         for own,hypers in zip(opt.hypers, saved['hypers']): own.update(hypers)
+
+def _set_wrapped(opt, saved):
+    "As `opt.load_state_dict`, also where parameters lie in parts"
+    params = [p for group in opt.param_groups for p in group['params']]
+    state = {i: {name: part_like(v, params[i]) for name,v in own.items()}
+             for i,own in saved['state'].items()}
+    opt.load_state_dict(saved | dict(state=state))
 
 def _set_slow_weights(opt, count, slow_weights, **rest):
     opt.count = count
     opt.slow_weights = slow_weights and L(
-        L(w.to(p.device) for w,p in zip(*groups)) for groups in zip(slow_weights, opt.param_lists))
+        L(part_like(w.to(p.device), p) for w,p in zip(*groups))
+        for groups in zip(slow_weights, opt.param_lists))
 
 # %% ../../nbs/50_training/08_checkpoints.ipynb #5fe08928
 def _scaler_state(learn):
@@ -348,7 +360,8 @@ def _gather(ckpt, epoch, iteration):
                metrics=metrics, logs=_logs(learn), scaler=_scaler_state(learn))
     common = dict(facts=ckpt.facts, epoch=epoch, iteration=iteration, train_iter=learn.train_iter,
                   pct_train=learn.pct_train, position=loader_states([learn.dls.train]),
-                  weights=learn.model.state_dict(), optimizer=_optimizer_state(learn.opt),
+                  weights=gather_whole(learn.model.state_dict()),
+                  optimizer=_optimizer_state(learn.opt),
                   switches=_switches(learn),
                   smooth_loss=dict(count=rec.smooth_loss.count, val=rec.smooth_loss.val))
     return common | own | dict(others=gather_all(own)[1:])
@@ -364,7 +377,8 @@ def _put_back(ckpt, saved):
     learn = ckpt.learn
     model = learn.model
     rec = learn.recorder
-    model.load_state_dict(saved['weights'])
+    own = model.state_dict()
+    model.load_state_dict({k: part_like(v, own.get(k)) for k,v in saved['weights'].items()})
     if 'switches' in saved: _set_switches(learn, **saved['switches'])
     _set_gradients(model, saved['gradients'])
     _set_optimizer_state(learn.opt, regrouped(saved['optimizer'], learn.opt, model))

@@ -21,6 +21,7 @@ from fastai.data.load import DataLoader
 from fastai.metrics import AvgLoss
 from fastai.torch_core import num_distrib,to_detach
 from fastcore.basics import chunked
+from torch.distributed.tensor import DTensor
 
 from ..core import first_line
 from ..data.copy import IGNORE
@@ -317,7 +318,8 @@ class Processes(TemporaryChange):
         _check_loader(self.dls.train, self.world_size)
         _check_callbacks(self.learn, self.order)
         _check_sizes(self.model)
-        for x in self.model.state_dict().values(): dist.broadcast(x.data, 0)
+        for x in self.model.state_dict().values():
+            if not isinstance(x, DTensor): dist.broadcast(x.data, 0)
         # other rows get other dropout
         if self.rank: torch.manual_seed(torch.initial_seed()+1_000_003*self.rank)
         for dl in self.dls.loaders: self._deal(dl)
@@ -331,8 +333,10 @@ class Processes(TemporaryChange):
         if self.idle and not self.training: self.learn.yb = () # no metric looks at it
 
     def before_step(self):
-        "Add up the gradients of all processes"
-        grads = [p.grad for p in self.model.parameters() if p.grad is not None]
+        "Add up the gradients of all processes; those that lie in parts have been added up"
+        grads = [p.grad for p in self.model.parameters()
+                 if p.grad is not None and not isinstance(p.grad, DTensor)]
+        if not grads: return
         whole = torch.cat([g.flatten() for g in grads])
         dist.all_reduce(whole)
         for own,g in zip(grads, whole.split([g.numel() for g in grads])): own.copy_(g.view_as(own))

@@ -17,6 +17,7 @@ from fastai.callback.core import Callback
 from fastai.learner import Learner
 from fastcore.foundation import L
 from torch import Tensor,nn
+from torch.distributed.tensor import DTensor
 
 # %% ../../nbs/50_training/14_remembered.ipynb #9ce98716
 # What callbacks of fastai have to keep
@@ -280,7 +281,7 @@ _DEEPEST = 50
 
 def _storage(t):
     "What identifies the memory of a tensor"
-    if t.layout!=torch.strided or t.device.type=='meta': return id(t)
+    if t.layout!=torch.strided or t.device.type=='meta' or isinstance(t, DTensor): return id(t)
     return t.untyped_storage().data_ptr() or id(t)
 
 def _can_be_named(cls):
