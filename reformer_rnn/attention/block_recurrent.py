@@ -108,6 +108,7 @@ class StateProjection(NamedTuple):
     own:Tensor # Queries for the states, (b, h, S, d)
     tokens:Tensor # Queries for the tokens, (b, h, S, d)
 
+@state_type
 class StateMemory(NamedTuple):
     "Keys and values of the states, kept from call to call inside a block"
     k:Tensor # Keys, (b, h, S, d)

@@ -23,6 +23,7 @@ from ..core import (
     import_modules,in_transform,map_state,open_size,ordinary_only,own_state,trusted)
 from ..pretrained import Pretrained
 from .documents import read_packed
+from .cache import in_room,without_last
 from .rotary import PlacedState,Rotary,places_from,rotate
 
 # %% ../../nbs/10_attention/00_layer.ipynb #58c9af95
@@ -289,6 +290,8 @@ def read_on(layer, x, state, mask):
 # %% ../../nbs/10_attention/00_layer.ipynb #00afcd49
 class TokenByToken:
     "What a decoder asks of a layer that reads one token after the other"
+    # axes of positions of the tensors of a state, where every one keeps all positions
+    state_axes = None
     def even_steps(self,
         state, # What an earlier call returned
     )->float: # `math.inf` for any number
@@ -302,7 +305,17 @@ class TokenByToken:
     ):
         """The state with padding in front, so that all states of a text have one form; as it is
         where it does not grow"""
-        return state
+        if self.state_axes is None: return state
+        return type(state)(*(in_room(x, n, dim) for x,dim in zip(state, self.state_axes)))
+
+    def without_last(self,
+        state, # What an earlier call returned
+        n:int, # Positions to leave out
+    ): # None for a layer whose states do not keep every position
+        "The state before the last positions were read, for states that keep all of them"
+        if self.state_axes is None or self.bounded: return None
+        pairs = zip(state, self.state_axes)
+        return type(state)(*(x if x is None else without_last(x, n, dim) for x,dim in pairs))
 
 # %% ../../nbs/10_attention/00_layer.ipynb #eace950b
 class AttentionLayer(TokenByToken, HeadedLayer):

@@ -22,9 +22,9 @@ from ..core import (
 from .backend import check_backend,register_kernel,run_kernel
 from .buckets import (
     attend_table,buckets_for,default_buckets,forget_unreachable,table_places)
-from .cache import append_positions,in_room
+from .cache import append_positions
 from .layer import (
-    check_state_type,merge_heads,real_context,register_attention,sdpa)
+    AttentionLayer,check_state_type,merge_heads,real_context,register_attention,sdpa)
 from .softmax import SharedQKAttention,unit_keys
 
 # %% ../../nbs/10_attention/03_lsh.ipynb #7592c8db
@@ -451,6 +451,8 @@ class DrawnRotations:
 class LSHAttention(DrawnRotations, SharedQKAttention):
     "LSH attention; the parameters are those of `SharedQKAttention`"
     state_type = LSHState
+    state_axes = _POSITIONS
+    in_room = AttentionLayer.in_room # it has no mask that may be missing
     backend = 'auto' # of layers that were pickled before they had a choice
     def __init__(self,
         d_model:int, # Width of input and output
@@ -489,10 +491,6 @@ class LSHAttention(DrawnRotations, SharedQKAttention):
         if not self.bounded: return math.inf
         most = table_places(self.n_hashes+1, math.prod(self.n_buckets), self.bucket_size)
         return max(0, most-state.k.shape[2])
-
-    def in_room(self, state, n):
-        "Keys, values, buckets and what is real, of n positions"
-        return LSHState(*(in_room(x, n, dim) for x,dim in zip(state, _POSITIONS)))
 
     def attend(self, qk, v, state, mask):
         "Call `lsh_attention`, with new rotations in training and fixed ones in evaluation"

@@ -17,10 +17,11 @@ from torch import Tensor,nn
 from ..core import check_choice,check_int,check_mask,hide_padding,state_type
 from .backend import check_backend
 from .layer import (
-    QKVAttention,padding_first,register_attention,sdpa,take_positions)
+    QKVAttention,padding_first,register_attention,rows_of,sdpa,take_positions)
 from .local import (
     LocalState,all_real,check_past,empty_local_state,extend_local,last_local,padding_before,
     window_attention,window_distances)
+from .rotary import inner_state,restart_inner
 from .rsa import blend,new_matrices
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #85fb34a4
@@ -215,7 +216,11 @@ class SlidingAttention(CosineScores):
     ):
         "Reset some rows of a state, as if they had seen nothing"
         if state is None: return None
-        check_rows(rows, len(state.k))
+        check_rows(rows, rows_of(state))
+        return restart_inner(state, self.restart_window(inner_state(state), rows), rows)
+
+    def restart_window(self, state, rows):
+        "`restart` for a state without a position"
         return replace_rows(state, self.nothing(state.k, state.v, self.reach), rows)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #43abc81d
@@ -281,14 +286,10 @@ class RSASlidingAttention(SlidingAttention):
         recurrent,sums = self.rem(v[:,:r], sums, True, mask)
         return blend(attended, recurrent, self.mu),RSASlidingState(local, sums)
 
-    def restart(self,
-        state, # What an earlier call returned
-        rows:Tensor, # Boolean, (b,): which rows begin a new text
-    ):
-        "Reset some rows of a state, as if they had seen nothing"
-        if state is None: return None
+    def restart_window(self, state, rows):
+        "`restart` for a state without a position: the sums as well"
         def clear(x): return x.masked_fill(rows.view(-1, *[1]*(x.ndim-1)), 0.)
-        local = super().restart(state.local, rows)
+        local = super().restart_window(state.local, rows)
         return RSASlidingState(local, tuple(clear(x) for x in state.sums))
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #5be0ddc0

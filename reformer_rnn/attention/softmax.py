@@ -156,6 +156,7 @@ class SoftmaxAttention(QKVAttention):
     full_masks = True
     shares_keys = True
     state_type = KVState
+    state_axes = 2,2,1
     def even_steps(self, state):
         "Every token attends in the same way"
         return math.inf
@@ -243,6 +244,7 @@ class SharedQKAttention(AttentionLayer):
     "Full attention with one projection for queries and keys"
     full_masks = True
     state_type = KVState
+    state_axes = 2,2,1
     def even_steps(self, state):
         "Every token attends in the same way"
         return math.inf

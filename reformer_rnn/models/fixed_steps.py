@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.func import functionalize
 
 from ..core import first_line
-from .tape import form_of,state_leaves,with_leaves,without_numbers
+from .tape import HeldState,form_of,state_leaves,with_leaves,without_numbers
 
 # %% ../../nbs/30_models/40_fixed_steps.ipynb #9bd9b7dc
 class FixedStep:
@@ -65,7 +65,7 @@ class FixedStep:
         return self.outputs
 
 # %% ../../nbs/30_models/40_fixed_steps.ipynb #95f5239e
-class FixedSteps:
+class FixedSteps(HeldState):
     "Steps of one token with the state inside, on buffers of a fixed size"
     def __init__(self,
         model, # Model with `next_logits` and `in_room`
@@ -75,10 +75,16 @@ class FixedSteps:
         self.model = model
         self.capacity = capacity
         self.known = {} # form of tokens and state -> its `FixedStep`
+        self.restore(state)
+
+    def restore(self, state):
+        "Go on from a state, which stays as it is: steps copy it into their buffers"
+        self.keep(self.model.in_room(state, self.capacity))
         self.last = None # the step before
-        state = model.in_room(state, capacity)
-        self.leaves = state_leaves(state)
-        self.tree = without_numbers(state)
+
+    def value(self):
+        "A copy of the state"
+        return with_leaves(self.tree, [o.clone() for o in self.leaves])
 
     def __call__(self,
         ids:Tensor, # Tokens, (b, 1)

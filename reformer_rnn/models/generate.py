@@ -5,8 +5,7 @@
 # %% auto #0
 __all__ = ['check_sampling', 'token_probabilities', 'penalise_repetition', 'sample_token', 'check_logits', 'check_generator',
            'Generating', 'pad_left', 'check_prompts', 'check_room', 'check_stop', 'check_capacity', 'check_length',
-           'positions_read', 'state_of_rows', 'Decoder', 'steps_from', 'rows_by_length', 'read_pieces', 'read_groups',
-           'CompiledCall', 'Speed', 'generation_speed']
+           'Decoder', 'rows_by_length', 'read_pieces', 'read_groups', 'CompiledCall', 'Speed', 'generation_speed']
 
 # %% ../../nbs/30_models/03_generate.ipynb #bf254415
 import math,time,warnings
@@ -19,10 +18,9 @@ from torch import Tensor,nn
 
 from ..core import (
     check_int,check_mask_type,first_line,held_in_evaluation,select_state,trusting)
-from ..attention.layer import rows_of
-from .carry import Carrying,check_same_rows
-from .fixed_steps import FixedSteps
-from .tape import Replay,Steps,same_form
+from .carry import Carrying
+from .roll_back import RollingBack,positions_read,state_of_rows
+from .tape import same_form
 
 # %% ../../nbs/30_models/03_generate.ipynb #32ad1d7d
 def check_sampling(
@@ -126,6 +124,7 @@ class Generating(Carrying):
     returns the logits after the last token, (b, vocab_sz), and the new state"""
     one_length = False # must all texts of a call have one length?
     branches = True # can rows of its state be selected and repeated?
+    by_tape = True # may a tape repeat its steps?
     max_positions = None # how many tokens it can read; None for any number
 
     def even_steps(self,
@@ -135,13 +134,21 @@ class Generating(Carrying):
         "Number of further tokens that are read by the same operations, one by one"
         return math.inf if same_form(before, after) else 0
 
+    def without_last(self,
+        state, # What an earlier call returned
+        n:int, # Tokens to leave out
+    ): # None if it does not keep every position
+        "The state before the last tokens were read, for a model that can tell"
+        return None
+
     def decoder(self,
         batch:int, # Rows
         compile:bool=False, # Run steps of one token through `torch.compile`?
         capacity:int|None=None, # As for `Decoder`
+        keep:int=0, # As for `Decoder`
     )->'Decoder':
         "A decoder to step by hand: its `read` takes prompts, and a call one token per row"
-        return Decoder(self, batch, compile, capacity)
+        return Decoder(self, batch, compile, capacity, keep)
 
     def stream(self,
         ids, # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths
@@ -318,31 +325,8 @@ def check_length(n, room, capacity):
                          'with more')
     raise ValueError(f'token {n}: the model has {room} positions (max_len)')
 
-# %% ../../nbs/30_models/03_generate.ipynb #598d0cb3
-def positions_read(
-    state, # Of a model; None at the start of a text
-)->int: # 0 if the model does not count them
-    "How many positions the longest row of a state has read"
-    position = getattr(state, 'position', None)
-    return 0 if position is None or not len(position) else int(position.max())
-
-def state_of_rows(
-    model:Generating, # The model
-    state, # Of b rows or of one; None at the start of a text
-    b:int, # Rows that go on from it
-):
-    "A state for b rows; `ValueError` for one of another number of rows"
-    known = rows_of(state)
-    if known is None: return state
-    if not model.branches:
-        raise ValueError(f'a {type(model).__name__} extends its state in place, which would not '
-                         'stay as it is: give it the whole text')
-    if known==1: return select_state(state, [0]*b)
-    check_same_rows(known, b)
-    return state
-
 # %% ../../nbs/30_models/03_generate.ipynb #0b784d7e
-class Decoder:
+class Decoder(RollingBack):
     "A model that reads token by token and keeps its state; `model.decoder` makes one"
     recorded_on = 'cuda', # kinds of devices where steps with a capacity run on fixed buffers
     def __init__(self,
@@ -352,10 +336,12 @@ class Decoder:
         # Most tokens of a text; with it, steps on a GPU are replayed from CUDA graphs, on buffers
         # of that many positions; None for texts of any length
         capacity:int|None=None,
+        keep:int=0, # Last tokens that `roll_back` can take back, whatever the layers are
     ):
         self.model = model
         self.capacity = None if capacity is None else check_int('capacity', capacity)
         check_capacity(model, capacity, compile)
+        self.keep = check_int('keep', keep, minimum=0)
         self.batch = check_int('batch', batch, minimum=0)
         self.compiled = CompiledCall if compile else None
         self.programs = [] # programs of steps, which the next prompts reuse
@@ -366,6 +352,7 @@ class Decoder:
         # pairs: numbers of rows (None for all), and `Replay` or `Steps` with their state
         self.groups = []
         self.length = 0 # tokens of the longest row
+        self.past = None
 
     @contextmanager
     def quiet(self):
@@ -384,51 +371,40 @@ class Decoder:
         if len(ids)!=self.batch:
             raise ValueError(f'{len(ids)} prompts: expected {self.batch}, as the decoder was made')
         state = state_of_rows(self.model, state, len(ids))
-        self.length = ids.shape[1]+positions_read(state)
-        check_room(self.model, self.length, 1)
-        rooms = self.model.max_positions,self.capacity
-        self.room = min(math.inf if o is None else o for o in rooms)
-        check_length(self.length, self.room, self.capacity)
-        self.modules = list(self.model.modules())
+        self.begin(ids.shape[1]+positions_read(state))
         with self.quiet():
             found = list(read_groups(self.model, ids, mask, prefill, state))
-            self.groups = [(rows,steps_from(self, after, ids.device)) for rows,_,after in found]
+            self.hold([(rows,after) for rows,_,after in found])
             logits = self.together([o for _,o,_ in found])
         return logits.clone() # outside `inference_mode`, a tensor like any other
+
+    def begin(self, length):
+        "Refuse a text that is too long"
+        check_room(self.model, length, 1)
+        rooms = self.model.max_positions,self.capacity
+        self.room = min(math.inf if o is None else o for o in rooms)
+        check_length(length, self.room, self.capacity)
+        self.length = length
+        self.modules = list(self.model.modules())
 
     def __call__(self,
         tokens:Tensor, # The next token of every row, (b,) or (b, 1); not checked
     )->Tensor: # Logits of the token after it, (b, vocab_sz)
         "Read one more token per row"
         if not self.groups: raise ValueError('nothing was read yet: call `read` with prompts first')
-        n = self.length+1
-        check_length(n, self.room, self.capacity)
-        tokens = tokens.view(self.batch, 1)
+        check_length(self.length+1, self.room, self.capacity)
+        logits = self.read_one(tokens.view(self.batch, 1))
+        self.length += 1 # a token that was refused takes no place
+        return logits.clone() # outside `inference_mode`, as in `read`
+
+    def read_one(self, tokens):
+        "The step itself"
         with torch.inference_mode():
             parts = [tokens if rows is None else tokens[rows] for rows,_ in self.groups]
             logits = self.together([step(part, self.quiet)
                                     for (_,step),part in zip(self.groups, parts)])
-        self.length = n # a token that was refused takes no place
-        return logits.clone() # outside `inference_mode`, as in `read`
-
-    def together(self, logits):
-        "The logits of all groups, in the order of the rows"
-        if len(logits)==1 and self.groups[0][0] is None: return logits[0]
-        order = torch.cat([rows for rows,_ in self.groups]).argsort()
-        return torch.cat(logits)[order]
-
-# %% ../../nbs/30_models/03_generate.ipynb #f00ea30c
-def steps_from(
-    decoder:Decoder, # Whose model reads on
-    state, # After the prompt
-    device:torch.device, # Where it lies
-): # `FixedSteps`, `Replay` or `Steps`
-    "What steps from a state: buffers of a fixed size, a tape, or the model itself"
-    model = decoder.model
-    if decoder.capacity and device.type in decoder.recorded_on:
-        return FixedSteps(model, state, decoder.capacity)
-    if model.branches: return Replay(model, state, decoder.compiled, decoder.programs)
-    return Steps(model, state, decoder.compiled)
+            if self.past: self.past.add(tokens, self.values)
+        return logits
 
 # %% ../../nbs/30_models/03_generate.ipynb #069c6040
 def rows_by_length(

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['byte_gpt2', 'load_gpt2', 'write_gpt2', 'save_gpt2', 'byte_vocab', 'load_tokenizer', 'check_gpt2', 'Reading',
-           'ReadingWindows', 'GPT2Host', 'WithMemory', 'RecurrentGPT2', 'fingerprint']
+           'cache_of', 'ReadingWindows', 'GPT2Host', 'WithMemory', 'RecurrentGPT2', 'fingerprint']
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #a9206bdc
 import hashlib,json,os,re,socket,threading,warnings
@@ -22,10 +22,12 @@ from torch.nn.attention import SDPBackend,sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
 from ..attention.sliding import check_rows
-from ..core import (
-    cast_state,check_choice,check_int,check_tensor,first_line,in_transform,own_state,values_known)
+from reformer_rnn.core import (
+    cast_state,check_choice,check_int,check_tensor,first_line,in_transform,own_state,state_type,
+    values_known)
 from ..files import existing_path,read_json,read_together,write_together
 from ..pretrained import Kind,Pretrained,kinds
+from .carry import check_same_rows
 from .gpt2_memory import GPT2Shape,GPT2State,restart,retrofits
 from .search import Searching
 
@@ -271,12 +273,12 @@ def gpt2_from(
 kinds['gpt2'] = Kind(lambda o: type(o).__name__=='GPT2LMHeadModel', gpt2_settings, gpt2_from)
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #4c832458
+@state_type
 class Reading(NamedTuple):
     "Where a model is inside a window"
     state:GPT2State # State at the start of the window
     inside:GPT2State # State at the present position
-    cache:object # Keys and values of the window so far; the base extends it in place
-    cached:int # Number of positions in the cache when this was returned
+    cache:tuple # What the blocks keep of the window so far, in the form of the model's host
     window:Tensor # Tokens of the window so far, (b, t)
 
     def read_on(self, model, ids):
@@ -286,18 +288,31 @@ class Reading(NamedTuple):
         window = torch.cat([self.window,part], 1)
         if window.shape[1]==model.window:
             logits,state,_ = model.pass_window(window, self.state)
-            return logits,Reading(state, None, None, 0, window[:,:0]),rest
+            return logits,Reading(state, None, (), window[:,:0]),rest
         inside,cache = (self.inside,self.cache) if past else (self.state,None)
         logits,inside,cache = model.pass_window(part, inside, False, cache, past)
-        cached = model.host.length(cache)
-        return logits,Reading(self.state, inside, cache, cached, window),rest
+        return logits,Reading(self.state, inside, cache, window),rest
+
+# %% ../../nbs/30_models/12_gpt2.ipynb #7b36a0fe
+def cache_of(
+    pairs:tuple, # Keys and values of every block
+): # What `transformers` extends; the tensors stay as they are
+    "A cache of `transformers`"
+    from transformers.cache_utils import DynamicCache,DynamicLayer
+    cache = DynamicCache()
+    for k,v in pairs:
+        layer = DynamicLayer()
+        layer.lazy_initialization(k, v)
+        layer.keys,layer.values = k,v
+        cache.layers.append(layer)
+    return cache
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #7be30d52
 class ReadingWindows(Searching):
     """A model that reads a text window by window, with `window`, the tokens of one, `pass_window`,
     which reads one, and the memory `rec`"""
     one_length = True # windows have a fixed number of tokens
-    branches = False # inside a window, a cache is extended in place
+    by_tape = False # the base looks at numbers
     def read(self,
         ids:Tensor, # Tokens of any number of windows, (b, n); the last may be shorter
         state:GPT2State|None=None, # What an earlier call returned, after a window
@@ -353,17 +368,18 @@ class ReadingWindows(Searching):
 
     def next_logits(self,
         ids:Tensor, # Tokens, (b, n), of any number of windows
-        state:Reading|None=None, # What an earlier call returned; it cannot be used twice
+        # What an earlier call returned, or `read` or `step` after a whole window
+        state:Reading|GPT2State|None=None,
         mask:Tensor|None=None, # Only None, since padding would be counted
     ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
         "Read tokens and predict the one that follows, from anywhere in a window"
         if mask is not None:
             raise ValueError('a mask: expected texts of one length, without padding')
         if not len(ids): _check_call(self, ids) # transformers cannot read an empty batch
-        state = state or Reading(None, None, None, 0, ids[:,:0])
-        if state.cache is not None and self.host.length(state.cache)!=state.cached:
-            raise ValueError('state: it has been continued already, which a state inside a window '
-                             'takes only once; read the text once more')
+        if not isinstance(state, Reading): # at the start of a window
+            if state is not None: _check_call(self, ids, state)
+            state = Reading(state, None, (), ids[:,:0])
+        check_same_rows(state.window.shape[0], ids.shape[0])
         while ids.shape[1]: logits,state,ids = state.read_on(self, ids)
         return logits[:,-1],state
 
@@ -401,24 +417,20 @@ class GPT2Host:
         return self.blocks[i].attn.scaling
 
     def run(self, rec, ctx, ids, past, write, cache):
-        "Hidden states, as an output with `last_hidden_state`, and the keys and values so far"
+        """Hidden states, as an output with `last_hidden_state`, and the keys and values so far, a
+        pair (b, h, t, d) for every block"""
         t = self.base.transformer
         if t.gradient_checkpointing and t.training:
             raise ValueError('the base has gradient checkpointing on, which would compute its '
                              'blocks again without the memory: switch it off, and use '
                              'checkpoint=True')
-        out = t(**rec.embed(ctx, t.wte(ids), past, write), past_key_values=cache,
-                use_cache=not write)
-        return out,out.past_key_values
+        out = t(**rec.embed(ctx, t.wte(ids), past, write), use_cache=not write,
+                past_key_values=cache_of(cache) if cache else None)
+        return out,() if write else tuple((o.keys,o.values) for o in out.past_key_values.layers)
 
     def logits(self, hidden):
         "Predictions from hidden states"
         return self.base.lm_head(hidden)
-
-    @staticmethod
-    def length(cache)->int:
-        "Number of positions in a cache, which is extended in place"
-        return cache.get_seq_length()
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #cf051352
 class WithMemory(ReadingWindows, Pretrained):

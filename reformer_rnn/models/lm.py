@@ -22,7 +22,7 @@ from ..attention.documents import as_packing,refuse_state
 from reformer_rnn.attention.layer import (
     AttentionLayer,attention_layers,build_attention,check_state_type,convert_attention,
     register_layers)
-from ..attention.rotary import inner_state,with_inner
+from ..attention.rotary import PlacedState,inner_state,with_inner
 from .search import Searching
 from .carry import check_same_rows,refuse_carrying
 from .names import named_attention
@@ -117,6 +117,19 @@ class BlocksByToken(Searching):
         def room(block, own): return block.attention.in_room(inner_state(own), n)
         pairs = zip(self.blocks, state.layers, strict=True)
         return LMState(state.position, tuple(with_inner(s, room(o, s)) for o,s in pairs))
+
+    def without_last(self,
+        state:LMState, # What an earlier call returned
+        n:int, # Positions to leave out
+    )->LMState: # None if a layer does not keep every position
+        "The state before the last positions were read"
+        layers = []
+        for block,own in zip(self.blocks, state.layers, strict=True):
+            inner = block.attention.without_last(inner_state(own), n)
+            if inner is None: return None
+            placed = isinstance(own, PlacedState)
+            layers.append(PlacedState(own.position-n, inner) if placed else inner)
+        return LMState(state.position-n, tuple(layers))
 
     @property
     def one_length(self)->bool:

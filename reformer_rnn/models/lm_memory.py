@@ -72,11 +72,6 @@ class LMHost:
         "Predictions from hidden states"
         return self.base.out(hidden)
 
-    @staticmethod
-    def length(cache)->int:
-        "States are values here: none is extended in place"
-        return 0
-
 # %% ../../nbs/30_models/22_lm_memory.ipynb #e65f8a98
 def check_base(base):
     "Raise `ValueError` unless a memory can be put beside a model"

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['weights_fingerprint', 'settings_fingerprint', 'flatten_state', 'unflatten_state', 'save_state', 'load_state',
-           'Prefixes']
+           'read_tokens', 'Prefixes']
 
 # %% ../../nbs/30_models/18_states.ipynb #ea7d6f76
 import hashlib,json
@@ -17,7 +17,8 @@ import reformer_rnn
 from ..core import (
     check_choice,check_int,evaluating,first_line,state_nbytes,state_types)
 from ..files import existing_path,in_place_of
-from .generate import Generating
+from .generate import Generating,check_room,read_pieces
+from .roll_back import positions_read
 from ..pretrained import Pretrained,specification
 
 # %% ../../nbs/30_models/18_states.ipynb #f4c384ca
@@ -133,6 +134,16 @@ def load_state(
     device = next(iter(model.state_dict().values())).device
     return unflatten_state(json.loads(about['tree']), [o.to(device) for o in tensors])
 
+# %% ../../nbs/30_models/18_states.ipynb #94d9aa86
+def read_tokens(
+    model:Generating, # Any model that continues texts
+    ids:Tensor, # Tokens, (b, n) with n of at least 1
+    state=None, # State after the text before them
+): # The state after them
+    "Read tokens and keep the state, or raise `ValueError` if there are too many"
+    check_room(model, ids.shape[1]+positions_read(state), 1)
+    with evaluating(model): return read_pieces(model, ids, None, 2048, state)[1]
+
 # %% ../../nbs/30_models/18_states.ipynb #3e85b38f
 class Prefixes:
     "Texts that were read once, to be continued any number of times"
@@ -165,9 +176,7 @@ class Prefixes:
         state = self.kept.pop(known, None)
         if known: self.kept[known] = state # used last
         if len(known)==len(text): return state
-        with evaluating(self.model):
-            _,state = self.model.next_logits(ids[:,len(known):], state)
-        self.kept[text] = state
+        state = self.kept[text] = read_tokens(self.model, ids[:,len(known):], state)
         while len(self.kept)>1 and self.nbytes>self.limit: del self.kept[next(iter(self.kept))]
         return state
 

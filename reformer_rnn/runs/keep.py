@@ -24,6 +24,7 @@ from ..data.documents import ByteVocab
 from ..data.reading import bits_per_byte
 from ..data.text import bigram_bits,read_bytes,unigram_bits
 from ..data.vocab import added_text,has_unknown,model_ids,text_ids
+from ..models.states import load_state,read_tokens,save_state
 from ..training.learner import evaluate_bits
 from .experiment import (
     Experiment,changed_settings,command_lines,declared,find_experiment,settings_of)
@@ -188,6 +189,7 @@ def stream_text(
     temperature:float=.8, # 0 takes the most probable token
     top_k:int=None, # Draw only from this many most probable tokens; None for all
     seed:int=0, # Seed of the draws; another seed gives another text
+    state=None, # State after the text before the prompt
 ):
     "Continue a text piece by piece, or raise `ValueError`"
     ids = model_ids(model, prompt)
@@ -196,7 +198,7 @@ def stream_text(
     told = ''
     tokens = []
     below = model.vocab.vocab_sz # of a model that may have more symbols
-    for new in model.stream(ids, n, temperature, top_k, generator, below=below):
+    for new in model.stream(ids, n, temperature, top_k, generator, below=below, state=state):
         tokens.append(new.item())
         text = added_text(model.vocab, prompt, ids[0].tolist(), tokens)
         whole = text.rstrip('\ufffd') if len(tokens)<n else text # the rest may be still to come
@@ -215,6 +217,8 @@ class GenerateConfig:
     temperature:float = .8 # 0 takes the most probable token; above 1 the text gets wild
     top_k:int = 0 # Draw only from this many most probable tokens; 0 for all
     seed:int = 0 # Seed of the draws; another seed gives another text
+    prefix:str = '' # State file of a text that comes before the prompt, and is not read again
+    save_prefix:str = '' # File to keep the state after the prompt in, for `--prefix`
 
 # %% ../../nbs/60_runs/08_keep.ipynb #96f9e268
 def load_named(
@@ -247,8 +251,13 @@ def run_generate(
     cfg:GenerateConfig, # Settings
 )->str: # The whole text
     "Print a text while it is being written"
-    pieces = stream_text(find_model(cfg.run), cfg.prompt, cfg.n, cfg.temperature, cfg.top_k or None,
-                         cfg.seed)
+    model = find_model(cfg.run)
+    state = load_state(model, cfg.prefix) if cfg.prefix else None
+    if cfg.save_prefix:
+        after = read_tokens(model, model_ids(model, cfg.prompt), state)
+        save_state(model, after, cfg.save_prefix)
+    pieces = stream_text(model, cfg.prompt, cfg.n, cfg.temperature, cfg.top_k or None, cfg.seed,
+                         state)
     new = next(pieces, '') # what cannot be done is said before anything is printed
     print(cfg.prompt, end=new, flush=True)
     for piece in pieces:
