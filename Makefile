@@ -42,8 +42,8 @@ test-quick: $(READY) ## What takes a minute: everything in step, imports, ledger
 test-newest: $(READY) ## Install the wheel beside the newest fastai and transformers there are, and train; export with nbdev 3
 	$(BIN)/python -m pytest -m slow -n 0 -s
 
-gpu: $(READY) ## Measure every kernel and layer on a CUDA device, in ten minutes at most; stored in results/gpu.json
-	timeout 600 $(BIN)/python tools/measure_gpu.py --out results/gpu.json
+gpu: $(READY) ## Measure every kernel and layer on a CUDA device, in ten minutes at most; stored in results/gpu.json (ARGS="--device cpu --try": a dry run)
+	timeout 600 $(BIN)/python tools/measure_gpu.py --out results/gpu.json $(ARGS)
 
 export: $(READY) ## Write the package and README.md from the notebooks, and pyproject.toml from settings.ini
 	$(BIN)/python tools/make_pyproject.py

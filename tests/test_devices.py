@@ -1,9 +1,12 @@
 "What measures speed makes everything on the device of its settings: here on the one of shapes without numbers."
 import sys
 from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import pytest
 
+from reformer_rnn.files import read_json
 from reformer_rnn.runs import measure
 from reformer_rnn.runs.experiment import find_experiment
 
@@ -32,3 +35,15 @@ def test_everything_is_on_the_device(name, tmp_path, monkeypatch):
         found.settings(device='meta', rounds=1, results=str(tmp_path), **SMALL[name]))
     assert len(record) == 3 + len(parts)
     assert [path.stem for path in tmp_path.iterdir()] == [f'{found.file or found.name}-meta']
+
+def test_dry_run_on_a_cpu(tmp_path):
+    "What `make gpu` runs, once and small: every row is stored, and only kernels for a GPU refuse."
+    path = Path(__file__).parent.parent/'tools/measure_gpu.py'
+    script = module_from_spec(spec_from_file_location('measure_gpu', path))
+    script.__spec__.loader.exec_module(script)
+    script.main(['--device', 'cpu', '--try', '--layers', 'linear', '--out', str(tmp_path/'gpu.json')])
+    rows = read_json(tmp_path/'gpu.json')['rows']
+    assert {'training linear', 'token linear', 'error of delta', 'gated delta'} <= {row['name'] for row in rows}
+    for row in rows:
+        assert ('refused' in row) == (row['kernel'] in ('fla', 'flex')), row
+        assert 'CUDA' in row.get('refused', 'CUDA')

@@ -109,9 +109,9 @@ def test_the_kernels_of_flash_linear_attention_by_its_own_formulas(monkeypatch):
     b, h, n, d, dv = 2, 3, 70, 8, 5
     q, v, S = torch.randn(b, h, n, d), torch.randn(b, h, n, dv), torch.randn(b, h, d, dv)
     k = torch.nn.functional.normalize(torch.randn(b, h, n, d), dim=-1)
-    beta, g = 2*torch.rand(b, h, n, 1), torch.rand(b, h, n, d).log()
-    calls = [('linear', (elu1(q), elu1(k), v)), ('decay', (q, k, v, g[..., :1])), ('decay', (q, k, v, g)),
-             ('delta', (q, k, v, beta, None)), ('delta', (q, k, v, beta, g[..., :1]))]
+    beta, a = 2*torch.rand(b, h, n, 1), torch.rand(b, h, n, d)
+    calls = [('linear', (elu1(q), elu1(k), v)), ('decay', (q, k, v, a[..., :1])), ('decay', (q, k, v, a)),
+             ('delta', (q, k, v, beta, None)), ('delta', (q, k, v, beta, a[..., :1]))]
     for rule, xs in calls:
         kernels = attention_kernels(rule)
         for state in (None, torch.cat([S, S[..., :1]], -1).abs() if rule == 'linear' else S):

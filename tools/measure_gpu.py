@@ -86,10 +86,15 @@ def error_of(name, backend, device, dtype):
         found = results(backend, device, {o: x.float() if o in 'aAb' else x for o, x in given.items()})
     return [((a-b).abs().max()/b.abs().max()).item() for a, b in zip(found, wanted)]
 
-def train_speed(name, device, rounds, b=16, n=1024):
-    "Tokens per second of training a model of six blocks, width 512, in bfloat16 by autocast"
-    sizes = SimpleNamespace(d_model=512, n_heads=8, window=128)
-    model = byte_model(sizes, name, n, n_layers=6).train().to(device)
+def model_of(name, size, room=0):
+    "A model of bytes whose blocks all have a layer"
+    sizes = SimpleNamespace(d_model=size['width'], n_heads=8, window=min(128, size['length']//2))
+    return byte_model(sizes, name, size['length']+room, n_layers=size['blocks'])
+
+def train_speed(name, device, rounds, size):
+    "Tokens per second of training, in bfloat16 by autocast"
+    b, n = size['batch'], size['length']
+    model = model_of(name, size).train().to(device)
     optimiser = torch.optim.AdamW(model.parameters(), fused=device == 'cuda')
     ids = torch.randint(0, 256, (b, n), device=device)
     def step():
@@ -99,6 +104,19 @@ def train_speed(name, device, rounds, b=16, n=1024):
         optimiser.step()
     ms = milliseconds(dict(step=step), rounds, device)['step']
     return dict(tokens_per_second=round(1e3*b*n/ms), peak_mib=peak_mib(step, device))
+
+def token_speed(name, device, rounds, size):
+    "Milliseconds of one more token, at batch 1, in bfloat16"
+    room = 4*rounds+100
+    model = model_of(name, size, room).to(device, torch.bfloat16)
+    # a layer that works in blocks would record a graph in every call here
+    decoder = model.decoder(1, capacity=None if model.one_length else size['length']+room)
+    ids = torch.zeros(1, size['length'], dtype=torch.long, device=device)
+    decoder.read(ids)
+    return dict(ms=milliseconds(dict(token=lambda: decoder(ids[:, 0])), 4*rounds, device)['token'])
+
+# Models: six blocks of the size of a small language model, or what a processor tries in seconds
+SIZES = {False: dict(batch=16, length=1024, width=512, blocks=6), True: dict(batch=1, length=32, width=16, blocks=1)}
 
 def rows(args, device):
     "All measurements, in the order in which they are made"
@@ -113,13 +131,15 @@ def rows(args, device):
     yield 'matrices of recurrences', 'plain', lambda: measure_function(
         lambda v: rem_mix(v, 'regular', decay=.9)[0], [xs['v']], args.rounds, device)
     for name in plain: yield f'error of {name}', 'plain', lambda: dict(errors=error_of(name, 'plain', device, dtype))
-    for name in recurrent_layers(): yield f'training {name}', 'auto', lambda: train_speed(name, device, args.rounds)
+    for what, speed in dict(training=train_speed, token=token_speed).items():
+        for name in args.layers or recurrent_layers():
+            yield f'{what} {name}', 'auto', lambda: speed(name, device, args.rounds, SIZES[args.try_it])
     for name, (rule, _, _) in sorted(plain.items(), key=lambda o: o[0] not in ('local, 512', 'linear', 'delta')):
         for kernel in [o for o in attention_kernels(rule) if o not in ('plain', 'tiles')]:
             yield name, kernel, function(name, kernel)
             yield f'error of {name}', kernel, lambda: dict(errors=error_of(name, kernel, device, dtype))
 
-def main():
+def main(given=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--out', type=Path, default=Path('results/gpu.json'), help='JSON file')
     parser.add_argument('--batch', type=int, default=4)
@@ -128,11 +148,14 @@ def main():
     parser.add_argument('--width', type=int, default=64)
     parser.add_argument('--dtype', default='bfloat16')
     parser.add_argument('--rounds', type=int, default=10)
-    parser.add_argument('--device', choices=('cuda', 'cpu'), default='cuda', help='cpu only to try it, in small sizes')
-    args = parser.parse_args()
+    parser.add_argument('--layers', nargs='*', help='of the models; all recurrent ones by default')
+    parser.add_argument('--device', choices=('cuda', 'cpu'), default='cuda', help='cpu only to try it')
+    parser.add_argument('--try', dest='try_it', action='store_true', help='everything once, in the smallest size')
+    args = parser.parse_args(given)
+    if args.try_it: args.batch, args.heads, args.length, args.width, args.rounds = 1, 2, 64, 16, 1
     device = args.device
     if device == 'cuda' and not torch.cuda.is_available():
-        parser.error('there is no CUDA device here; try the script with --device cpu and small sizes')
+        parser.error('there is no CUDA device here; try the script with --device cpu --try')
     record = dict(environment=environment(device), config=vars(args), rows=[])
     for name, kernel, measure in rows(args, device):
         start = time.perf_counter()

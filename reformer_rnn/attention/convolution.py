@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,check_mask,own_state,state_type
-from .backend import operation_of
+from .backend import documents_now,operation_of
 from .documents import read_packed
 from .layer import AttentionLayer,build_attention,register_attention
 
@@ -38,10 +38,20 @@ def short_convolution(
                          f'the last {before} inputs')
     if mask is not None: return _between_gaps(x, weight, state, mask)
     seen = torch.cat([state.to(x.dtype),x], 1)
+    packing = documents_now()
+    if packing is not None: return _within_documents(seen, weight, packing.places(x.device)),None
     y = sum(seen[:,j:j+n]*weight[:,j] for j in range(before+1))
     return y,seen[:,n:].clone() # a view would keep the whole text
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #5eebc93b
+def _within_documents(seen, weight, places):
+    "Sums of inputs at a document's own positions; `places` in it, (n,)"
+    K = weight.shape[1]
+    parts = seen.unfold(1, K, 1) # (1, n, width, K)
+    back = torch.arange(K-1, -1, -1, device=places.device)
+    own = places.unsqueeze(1)>=back
+    return (parts.masked_fill(~own.unsqueeze(1), 0.)*weight).sum(-1)
+
 def _between_gaps(x, weight, state, mask):
     "`short_convolution` of the positions where `mask` is True"
     # real ones first, in their order
@@ -109,7 +119,7 @@ class ConvolvedAttention(AttentionLayer):
         self.conv = ShortConvolution(d_model, size, activation='none')
         self.layer = build_attention(layer, **self.config)
         # what is true of the other layer is true of both
-        for name in ('bounded','counts_padding','gaps_take_room','fixed_length'):
+        for name in ('bounded','counts_padding','fixed_length','gaps_take_room','rule'):
             setattr(self, name, getattr(self.layer, name))
         if not self.layer.recurrent:
             raise ValueError(f'{self.layer.name} attention is no RNN in its causal form: choose '

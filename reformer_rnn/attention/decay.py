@@ -241,12 +241,13 @@ def decay_chunks(
 def chunked_decay_attention(
     q:Tensor, # Queries, (b, h, n, d)
     k:Tensor, # Keys, (b, h, n, d)
-    v:Tensor, # Values, (b, h, n, dv)
+    v:Tensor, # Values, (b, h, n, dv), of any type
     a:Tensor, # Decays, (b, h, n, d or 1)
     S:Tensor=None, # State, (b, h, d, dv)
     chunk_size:int=None, # Positions in a chunk; None for 64
 ): # `(out, S)`
     "Chunks in ordinary operations; they run everywhere"
+    v = v.to(k.dtype)
     if S is None: S = v.new_zeros(*k.shape[:2], k.shape[-1], v.shape[-1])
     return over_chunks(decay_chunks, (q,k,v), S, chunk_size or 64, a)
 
@@ -278,12 +279,13 @@ def decay_attention(
     check_mask(mask, (b,h,n,n), key_only=True)
     with without_autocast(q):
         wide = torch.promote_types(q.dtype, torch.float32)
-        Q,K,V = (hide_padding(x, mask).to(wide) for x in (q,k,v))
+        Q,K = (hide_padding(x, mask).to(wide) for x in (q,k))
+        V = hide_padding(v, mask) # its type tells a kernel in which one it may compute
         a = spread_decays(decay, q.shape, Q.dtype, mask)
-        if normalize: V = F.pad(V, (0,1), value=1.)
+        if normalize: V = F.pad(V.to(wide), (0,1), value=1.)
         S = state
-        if state is not None or n<=1: S = start_state(state, (b,h,d,V.shape[-1]), V)
-        if n==1: out,S = decay_step(Q, K, V, a, S)
+        if state is not None or n<=1: S = start_state(state, (b,h,d,V.shape[-1]), Q)
+        if n==1: out,S = decay_step(Q, K, V.to(wide), a, S)
         elif n==0: out = V
         else: out,S = run_kernel('decay', backend, Q, K, V, a, S, chunk_size)
         if normalize:
@@ -295,6 +297,7 @@ class ForgettingAttention(QKVAttention):
     "Base of layers with a decaying state: no normaliser, a norm over each head, a gate"
     state_type = Tensor
     bounded = True
+    rule = 'decay'
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

@@ -87,7 +87,7 @@ def check_steps(
         raise ValueError(f'beta has values from {low:.3g} to {high:.3g}: expected step sizes from '
                          '0 to 2, such as sigmoid(x), or 2*sigmoid(x) for a state that can count')
     size = torch.linalg.vector_norm(k, dim=-1, keepdim=True)
-    size = size.square_()*beta
+    size = size.square()*beta
     size = size.max().item()
     if size>2+16*eps+1e-3:
         raise ValueError(f'beta times the squared length of a key is up to {size:.3g}: above 2 a '
@@ -118,9 +118,9 @@ def run_delta(backend, Q, K, V, beta, a, S, chunk_size, s=1):
         out,S = run_delta(backend, Q, K, V, beta, a, S, chunk_size)
         return out[:,:,s-1::s],S
     if n==0:
-        if S is None: S = V.new_zeros(b, h, d, V.shape[-1])
+        if S is None: S = K.new_zeros(b, h, d, V.shape[-1])
         return V,S
-    if n==1: return delta_step(Q, K, V, beta, S, a)
+    if n==1: return delta_step(Q, K, V.to(K.dtype), beta, S, a)
     return run_kernel('delta', backend, Q, K, V, beta, a, S, chunk_size)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #d942a66f
@@ -154,13 +154,14 @@ def delta_chunks(
 def chunked_delta_attention(
     q:Tensor, # Queries, (b, h, n, d)
     k:Tensor, # Keys of length one, (b, h, n, d)
-    v:Tensor, # Values, (b, h, n, dv)
+    v:Tensor, # Values, (b, h, n, dv), of any type
     beta:Tensor, # Step sizes, (b, h, n, 1)
     a:Tensor=None, # Decays, (b, h, n, 1)
     S:Tensor=None, # State, (b, h, d, dv)
     chunk_size:int=None, # Positions in a chunk; None for 64
 ): # `(out, S)`
     "Chunks in ordinary operations; they run everywhere"
+    v = v.to(k.dtype)
     if S is None: S = k.new_zeros(*k.shape[:2], k.shape[-1], v.shape[-1])
     if open_size(q.shape[2]): return _one_chunk(q, k, v, beta, a, S)
     def chunks(Q, K, V, beta, *aS): return delta_chunks(Q, K, V, beta, aS[-1], *aS[:-1])
@@ -211,12 +212,13 @@ def delta_attention(
     if mask is not None and s>1: real = mask.repeat_interleave(s, 1)
     with without_autocast(q):
         Q = hide_padding(q, mask).to(dtype)
-        K,V = (hide_padding(x, real).to(dtype) for x in (k,v))
+        K = hide_padding(k, real).to(dtype)
+        V = hide_padding(v, real) # its type tells a kernel in which one it may compute
         beta = hide_padding(beta.unsqueeze(-1), real).to(dtype)
         if normalize_keys: K = unit_keys(K)
         check_steps(K, beta, torch.finfo(k.dtype).eps)
         a = None if decay is None else delta_decays(decay, q.shape, dtype, mask)
-        S = None if state is None else start_state(state, (*k.shape[:2],k.shape[3],v.shape[3]), V)
+        S = None if state is None else start_state(state, (*k.shape[:2],k.shape[3],v.shape[3]), K)
         out,S = run_delta(backend, Q, K, V, beta, a, S, chunk_size, s)
     return out.to(v.dtype),S
 

@@ -33,6 +33,7 @@ class DeltaLayer(AttentionLayer):
     projects_keys = True
     state_type = DeltaState
     bounded = True
+    rule = 'delta'
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
@@ -41,7 +42,7 @@ class DeltaLayer(AttentionLayer):
         max_beta:float=2.,
         gated:bool=False, # A decay for each position and head, and a gate for the output?
         n_steps:int=1, # Writes for each position
-        chunk_size:int=32, # Positions in a chunk of the chunked form
+        chunk_size:int=None, # Positions in a chunk, as in `delta_attention`
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
@@ -49,7 +50,7 @@ class DeltaLayer(AttentionLayer):
         self.max_beta = max_beta
         self.gated = gated
         self.n_steps = check_int('n_steps', n_steps)
-        self.chunk_size = check_int('chunk_size', chunk_size)
+        if chunk_size is not None: check_int('chunk_size', chunk_size)
         size = check_int('conv_size', conv_size, minimum=0)
         self.width = self.n_heads*self.d_head
         self.key_width = self.n_steps*(self.kv_heads or self.n_heads)*self.d_head
@@ -99,10 +100,9 @@ class DeltaLayer(AttentionLayer):
         check_mask(mask, (qkv.shape[0],self.n_heads,qkv.shape[1],qkv.shape[1]), key_only=True)
         S,inputs = _parts(state, self.conv)
         if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
-        qkv = qkv.to(torch.promote_types(qkv.dtype, torch.float32))
         q,k,v = _convolved_heads(self, qkv, angles)
-        out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, state=S,
-                                normalize_keys=True, mask=mask, chunk_size=self.chunk_size)
+        out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, mask=mask,
+                                normalize_keys=True, state=S, chunk_size=self.options['chunk_size'])
         out = self.norm(out.to(self.norm.weight.dtype))
         return out if gate is None else out*F.silu(gate),DeltaState(S, inputs)
 

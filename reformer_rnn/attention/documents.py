@@ -4,14 +4,16 @@
 
 # %% auto #0
 __all__ = ['cut_groups', 'Packing', 'take_rows', 'read_documents', 'as_packing', 'check_starts', 'check_document_mask',
-           'refuse_state', 'read_packed']
+           'refuse_state', 'keeps_apart', 'read_in_a_row', 'read_packed']
 
 # %% ../../nbs/10_attention/21_documents.ipynb #400801b8
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..core import check_tensor,has_values
+from ..core import autocast_dtype,check_tensor,has_values
+from .backend import (
+    KernelRefusal,attention_kernels,reading_documents)
 
 # %% ../../nbs/10_attention/21_documents.ipynb #f2871462
 # Filled positions that take as much time as one more call of a layer
@@ -58,6 +60,29 @@ class Packing:
             self.known[device] = (begins.view(self.shape).cumsum(1)-1).to(device)
         return self.known[device]
 
+    def borders(self,
+        device:torch.device, # Where the rows lie
+        n:int, # Positions of all rows together, or a multiple: so many times as long documents
+    )->Tensor: # Integers, (documents+1,): where each begins, and the end
+        "What kernels call `cu_seqlens`, the rows one after the other"
+        times = n//(self.shape[0]*self.shape[1])
+        key = device,'borders',times
+        if key not in self.known:
+            first = F.pad(self.first.sort().values, (0,1), value=self.shape[0]*self.shape[1])
+            self.known[key] = (times*first).to(device)
+        return self.known[key]
+
+    def places(self,
+        device:torch.device, # Where the rows lie
+    )->Tensor: # Integers, (positions,)
+        "The place of each position in its document, the rows one after the other"
+        key = device,'places'
+        if key not in self.known:
+            borders = self.borders(torch.device('cpu'), self.shape[0]*self.shape[1])
+            begins = borders[:-1].repeat_interleave(borders.diff())
+            self.known[key] = (torch.arange(len(begins))-begins).to(device)
+        return self.known[key]
+
     def groups(self,
         device:torch.device, # Where the rows lie
         exact:bool=False, # Only documents of one length in a group?
@@ -66,26 +91,27 @@ class Packing:
         "Find out which positions are read together"
         key = device,exact
         if key not in self.known:
-            shapes,places,back = self.find(0 if exact else _WORTH.get(device.type, 2048))
+            shapes,places,back = _find_groups(self, 0 if exact else _WORTH.get(device.type, 2048))
             self.known[key] = shapes,places.to(device),back.to(device)
         return self.known[key]
 
-    def find(self, spare):
-        "What `groups` returns, on the CPU"
-        sizes = cut_groups(self.lengths.tolist(), spare)
-        back = self.lengths.new_empty(self.shape[0]*self.shape[1])
-        groups = []
-        before = 0
-        for first,n in zip(self.first.split(sizes), self.lengths.split(sizes)):
-            steps = torch.arange(n[0])
-            n = n.unsqueeze(1)
-            places = first.unsqueeze(1)+torch.minimum(steps, n-1) # at the end its last position
-            real = steps<n
-            back[places[real]] = before+real.flatten().nonzero().squeeze(1)
-            before += places.numel()
-            groups.append(places)
-        places = torch.cat([o.flatten() for o in groups])
-        return [o.shape for o in groups],places,back
+# %% ../../nbs/10_attention/21_documents.ipynb #58626888
+def _find_groups(packing, spare):
+    "What `groups` of a packing returns, on the CPU"
+    sizes = cut_groups(packing.lengths.tolist(), spare)
+    back = packing.lengths.new_empty(packing.shape[0]*packing.shape[1])
+    groups = []
+    before = 0
+    for first,n in zip(packing.first.split(sizes), packing.lengths.split(sizes)):
+        steps = torch.arange(n[0])
+        n = n.unsqueeze(1)
+        places = first.unsqueeze(1)+torch.minimum(steps, n-1) # at the end its last position
+        real = steps<n
+        back[places[real]] = before+real.flatten().nonzero().squeeze(1)
+        before += places.numel()
+        groups.append(places)
+    places = torch.cat([o.flatten() for o in groups])
+    return [o.shape for o in groups],places,back
 
 # %% ../../nbs/10_attention/21_documents.ipynb #ae2678a4
 def take_rows(
@@ -164,6 +190,30 @@ def refuse_state(
         raise ValueError('starts and a context: it would be that of all documents in a row; give '
                          'each document a row of its own')
 
+# %% ../../nbs/10_attention/21_documents.ipynb #03705371
+def keeps_apart(
+    layer, # An attention layer
+    x:Tensor, # (b, n, d_model)
+)->bool:
+    "Is there a kernel for this layer, here, that reads documents one after the other?"
+    if layer.rule is None or x.shape[0]*x.shape[1]<2: return False
+    dtype = autocast_dtype(x.device) or x.dtype
+    shape = 1,layer.n_heads,x.shape[0]*x.shape[1],layer.d_head
+    q = x.new_empty(1, dtype=dtype).expand(shape)
+    kernels = attention_kernels(layer.rule).values()
+    return any(o.documents and not o.refusal(q, q, q, None, None) for o in kernels)
+
+@torch.compiler.disable
+def read_in_a_row(
+    layer, # An attention layer
+    x:Tensor, # (b, n, d_model)
+    packing:Packing, # Where its documents begin
+)->Tensor: # (b, n, d_model)
+    "Let a kernel keep the documents apart; `KernelRefusal` if it cannot"
+    row = x.flatten(0, 1).unsqueeze(0)
+    with reading_documents(packing): y,_ = layer.forward(row)
+    return y.view(*packing.shape, -1)
+
 # %% ../../nbs/10_attention/21_documents.ipynb #607204d6
 def read_packed(
     layer, # An attention layer
@@ -180,4 +230,7 @@ def read_packed(
         packing = as_packing(starts, x.shape[:2])
         check_document_mask(mask, packing.shape)
         return layer.read_documents(x, packing, mask),None
+    if not exact and mask is None and keeps_apart(layer, x):
+        try: return read_in_a_row(layer, x, as_packing(starts, x.shape[:2])),None
+        except KernelRefusal: pass # in groups, as everywhere
     return read_documents(lambda o,real: layer.forward(o, mask=real), x, starts, mask, exact),None

@@ -326,6 +326,7 @@ class AttentionLayer(TokenByToken, HeadedLayer):
     counts_padding = False # True for a layer whose blocks include the padding
     gaps_take_room = False # True for a layer in which padding inside a row takes time
     full_masks = False # True for a layer that also takes masks (b, h, n, m)
+    rule = None # name of the rule whose kernels may read packed documents in a row
     bounded = False # True for a layer whose state does not grow with the text
     same_up_to = math.inf # positions up to which it does not matter how a text is cut
     fixed_length = None # why a layer can be exported for one length only; None if for any

@@ -322,6 +322,7 @@ class LinearAttention(QKVAttention):
     "Linear attention; the parameters are those of `SoftmaxAttention`"
     state_type = LinearState
     bounded = True
+    rule = 'linear'
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads; fewer and wider heads can separate more positions

@@ -295,6 +295,7 @@ class LocalAttention(QKVAttention):
     "Sliding-window attention; the parameters are those of `SoftmaxAttention`"
     state_type = LocalState
     bounded = True
+    rule = 'local'
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads

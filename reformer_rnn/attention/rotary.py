@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..core import Movable,check_int,state_type
+from .backend import documents_now
 
 # %% ../../nbs/10_attention/26_rotary.ipynb #c269c6c3
 def rotate(
@@ -92,4 +93,6 @@ def places_from(
         places = (mask.cumsum(1)-1).clamp(min=0)
         return places+position[:,None],position+mask.sum(1)
     if n==1: return position[:,None],position+1
+    packing = documents_now()
+    if packing is not None: return packing.places(x.device).unsqueeze(0),position+n
     return torch.arange(n, device=x.device)+position[:,None],position+n

@@ -13,9 +13,11 @@ from importlib.metadata import PackageNotFoundError,version
 import torch
 from torch import Tensor
 
-from ..core import ordinary_only
-from ..attention.backend import register_kernel
+from ..core import first_line,ordinary_only
+from ..attention.backend import (
+    KernelRefusal,Unexpected,documents_now,register_kernel)
 from ..attention.decay import log_decays
+from ..attention.documents import take_rows
 from ..attention.linear import safe_divide,same
 
 # %% ../../nbs/15_kernels/05_fla.ipynb #993085e9
@@ -56,7 +58,8 @@ def hopper_refusal(device)->str: # The reason; '' if there is none
     found = triton.__version__
     hopper = torch.cuda.get_device_capability(device)[0]==9
     if hopper and (3,4)<=_numbers(found)<(3,7,1):
-        return f'Triton {found} gives wrong gradients of decays on this GPU; 3.7.1 is right'
+        return Unexpected(f'Triton {found} gives wrong gradients of decays on this GPU; 3.7.1 is '
+                          'right')
     return ''
 
 def gated_refusal(q, k, v, *args, **options):
@@ -68,27 +71,38 @@ def gated_refusal(q, k, v, *args, **options):
 
 def delta_refusal(q, k, v, beta, a=None, *args, **options):
     "`gated_refusal` for the delta rule, where decays may be missing"
-    if a is None: return fla_refusal(q, k, v)
-    return gated_refusal(q, k, v, beta, a)
+    if reason := fla_refusal(q, k, v): return reason
+    if a is not None: return gated_refusal(q, k, v, beta, a)
+    if v.dtype==torch.float32: return 'its kernel of the delta rule knows 16 bits only'
+    return ''
 
 # %% ../../nbs/15_kernels/05_fla.ipynb #c8bf4d3d
 def _swap(x): return x.transpose(1,2).contiguous()
 
 def call_fla(
     name:str, # Such as 'gla.chunk_gla'
-    xs, # Tensors (b, h, n, ...) in the order of its arguments
+    xs, # Queries, keys and values, and more tensors (b, h, n, ...), in the order of its arguments
     S:Tensor, # State, (b, h, c, dv), or None
     **named, # More tensors (b, h, n, ...), or options, by the names of its arguments
-): # `(out, S)`
-    "Call a function of `fla.ops` with tensors of this library"
+): # `(out, S)`: in the type of the values, and in float32
+    """Call a function of `fla.ops` with tensors of this library; `KernelRefusal` with what it
+    raises"""
     module,_,function = name.rpartition('.')
-    kernel = getattr(import_module(f'fla.ops.{module}'), function)
-    named = {key: _swap(x) if isinstance(x, Tensor) else x for key,x in named.items()}
-    out,S = kernel(*map(_swap, xs), scale=1., initial_state=S, output_final_state=True, **named)
+    q,k,v,*more = xs
+    packing = documents_now()
+    if packing is not None: named['cu_seqlens'] = packing.borders(v.device, v.shape[2])
+    named = {key: _swap(x) if isinstance(x, Tensor) and x.ndim>2 else x for key,x in named.items()}
+    xs = q.to(v.dtype),k.to(v.dtype),v,*more
+    try:
+        kernel = getattr(import_module(f'fla.ops.{module}'), function)
+        out,S = kernel(*map(_swap, xs), scale=1., initial_state=S, output_final_state=True, **named)
+    except torch.OutOfMemoryError: raise # also of the plain form
+    except Exception as e:
+        raise KernelRefusal(f'flash-linear-attention: {type(e).__name__}: {first_line(e)}') from e
     return out.transpose(1,2),S
 
 # %% ../../nbs/15_kernels/05_fla.ipynb #a34b9aea
-@register_kernel('linear', 'fla', fla_refusal)
+@register_kernel('linear', 'fla', fla_refusal, documents=True)
 def fla_linear_attention(
     q:Tensor, # Queries, (b, h, n, d)
     k:Tensor, # Keys, (b, h, n, d)
@@ -100,17 +114,32 @@ def fla_linear_attention(
 ): # `(out, S)`
     "Fused kernels for an NVIDIA GPU; from flash-linear-attention"
     wide = torch.promote_types(q.dtype, torch.float32)
-    fq,fk = (feature_map(x.to(wide)) for x in (q,k))
-    z = fk.cumsum(2)
-    if S is not None: z = z+S[...,-1].unsqueeze(2)
+    # rounded before numerators and denominators are made of them
+    fq,fk = (feature_map(x.to(wide)).to(x.dtype) for x in (q,k))
+    z,end = _key_sums(fk.to(wide))
+    if S is not None: z,end = z+S[...,-1].unsqueeze(2),end+S[...,-1]
     start = None if S is None else S[...,:-1].contiguous()
-    num,last = call_fla('linear_attn.chunk_linear_attn', (fq,fk,v.to(wide)), start,
-                        normalize=False)
+    num,last = call_fla('linear_attn.chunk_linear_attn', (fq,fk,v), start, normalize=False)
     out = safe_divide(num, (fq*z).sum(-1, keepdim=True), positive)
-    return out.to(v.dtype),torch.cat([last,z[:,:,-1].unsqueeze(-1)], -1)
+    return out.to(v.dtype),torch.cat([last,end.unsqueeze(-1)], -1)
+
+# %% ../../nbs/15_kernels/05_fla.ipynb #2287e273
+def _key_sums(fk):
+    "Running sums of the keys, (b, h, n, c), and their last ones, (b, h, c)"
+    packing = documents_now()
+    if packing is None:
+        z = fk.cumsum(2)
+        return z,z[:,:,-1]
+    shapes,places,back = packing.groups(fk.device)
+    rows = take_rows(fk.transpose(1,2).flatten(2).squeeze(0), places)
+    parts = rows.split([o.numel() for o in shapes])
+    sums = [part.unflatten(0, shape).cumsum(1).flatten(0, 1) for part,shape in zip(parts, shapes)]
+    z = take_rows(torch.cat(sums), back).unflatten(-1, fk.shape[1::2]) # (n, h, c)
+    ends = packing.borders(fk.device, len(z))[1:]-1
+    return z.transpose(0,1).unsqueeze(0),z[ends] # for each document
 
 # %% ../../nbs/15_kernels/05_fla.ipynb #a4d56bdf
-@register_kernel('decay', 'fla', gated_refusal)
+@register_kernel('decay', 'fla', gated_refusal, documents=True)
 def fla_decay_attention(
     q:Tensor, # Queries, (b, h, n, d)
     k:Tensor, # Keys, (b, h, n, d)
@@ -124,7 +153,7 @@ def fla_decay_attention(
     if g.shape[-1]>1: return call_fla('gla.chunk_gla', (q,k,v,g), S)
     return call_fla('simple_gla.chunk_simple_gla', (q,k,v), S, g=g.squeeze(-1))
 
-@register_kernel('delta', 'fla', delta_refusal)
+@register_kernel('delta', 'fla', delta_refusal, documents=True)
 def fla_delta_attention(
     q:Tensor, # Queries, (b, h, n, d)
     k:Tensor, # Keys of length one, (b, h, n, d)
