@@ -23,6 +23,14 @@ class Carrying:
         "Forget the state, so that the next call starts a new text"
         self.state = None
 
+    def begun(self,
+        state, # What an earlier call returned; None at the start of a text
+        rows:int, # Texts that are read side by side
+    ):
+        "The state to go on from; a text begins with `initial`, if the model has one"
+        initial = getattr(self, 'initial', None) # a part like any other, see `begin_with`
+        return initial(rows) if state is None and initial is not None else state
+
     def carried(self):
         "The state to continue from"
         if self.carry_state: check_first_time()
@@ -47,7 +55,10 @@ def check_same_rows(
 def refuse_carrying(
     model:Carrying, # A model that is given rows of several documents
 ):
-    "Refuse to carry a state past whole documents"
+    "Refuse to carry a state past whole documents, or to begin each of them with one"
+    if getattr(model, 'initial', None) is not None:
+        raise ValueError('initial state and starts: documents inside a row begin with nothing; '
+                         'give each document a row of its own, or `begin_with(model, None)`')
     if model.carry_state:
         raise ValueError('carry_state and starts: rows of whole documents do not go on in the next '
                          'call; set carry_state=False, or give each document a row of its own')

@@ -206,7 +206,7 @@ class LM(BlocksByToken, Pretrained):
         "Read tokens, continuing from `state`"
         _check_call(ids, state, mask)
         if starts is not None: return _read_packed(self, ids, state, mask, starts)
-        position,states = state or (None,None)
+        position,states = self.begun(state, ids.shape[0]) or (None,None)
         if self.embed.positions is None: _warn_beyond(self, ids, position)
         x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
         if not keep_state: return self.norm(x),None

@@ -25,9 +25,10 @@ from ..pretrained import Pretrained,specification
 def weights_fingerprint(
     model:nn.Module, # Any module
 )->str: # 64 hexadecimal digits
-    "SHA-256 of all parameters and buffers that are saved"
+    "SHA-256 of all parameters and buffers that are saved, but for the state to begin with"
     sha = hashlib.sha256()
-    for name,o in model.state_dict().items(): _add(sha, name, o)
+    for name,o in model.state_dict().items():
+        if not name.startswith('initial.'): _add(sha, name, o) # texts go on the same with any
     return sha.hexdigest()
 
 def settings_fingerprint(
@@ -35,7 +36,8 @@ def settings_fingerprint(
 )->str: # 64 hexadecimal digits
     "SHA-256 of the arguments that a model was built with, and of its parts"
     settings = specification(model) if isinstance(model, Pretrained) else {}
-    parts = [(name,type(o).__name__) for name,o in model.named_modules()]
+    parts = [(name,type(o).__name__) for name,o in model.named_modules()
+             if name!='initial']
     return hashlib.sha256(json.dumps([settings,parts]).encode()).hexdigest()
 
 def _add(sha, name, o):
