@@ -19,7 +19,7 @@ from torch import Tensor,nn
 from torch.overrides import TorchFunctionMode
 
 from ..core import map_state,using_up
-from ..attention.cache import append_positions,has_room,last_positions
+from ..attention.cache import append_positions,last_positions
 from ..attention.cache import with_room_for_last,write_last
 
 # %% ../../nbs/30_models/02_tape.ipynb #784999e3
@@ -484,9 +484,9 @@ class Replay(Repeating, HeldState):
         with around(): return self.slowly(ids)
 
     def value(self):
-        "The state, copied as far as further steps write over it"
-        if not self.own: return self.state()
-        return with_leaves(self.tree, [o if has_room(o) else o.clone() for o in self.leaves])
+        "The state, which the next step leaves as it is, since others may go on from it"
+        self.restore(self.state())
+        return self.state()
 
 
     def next(self, ids):
