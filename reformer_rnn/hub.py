@@ -13,7 +13,7 @@ from pathlib import Path
 
 # %% ../nbs/04_hub.ipynb #e05a24de
 def hub_package():
-    "The package `huggingface_hub`, or an error that says how to get it"
+    "The package `huggingface_hub`, or an `ImportError` that says how to get it"
     if find_spec('huggingface_hub') is None:
         raise ImportError('the hub needs the package huggingface_hub: pip install huggingface_hub')
     import huggingface_hub
@@ -21,7 +21,7 @@ def hub_package():
 
 @contextmanager
 def hub_errors(error, said):
-    "Turn what the hub or the network says inside a `with` block into one sentence"
+    "Raise what the hub or the network says inside a `with` block as an `error` of one sentence"
     hub = hub_package()
     network = [import_module('httpx').HTTPError] if find_spec('httpx') else []
     refused = hub.errors.HfHubHTTPError,hub.errors.HFValidationError

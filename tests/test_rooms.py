@@ -12,7 +12,7 @@ ROOMS = {  # Room: the rooms from which it may import, besides its own
     'files': (),
     'hub': (),
     'outside': ('files',),
-    'pretrained': ('core', 'hub', 'outside'),  # and modes and files: whoever may import from core may import from all four
+    'pretrained': ('core', 'hub', 'outside'),  # and modes and files: who imports from core imports from all four
     'draw': ('core',),
     'attention': ('core',),
     'hugging_face': ('core',),

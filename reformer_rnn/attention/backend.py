@@ -148,7 +148,8 @@ def operation_of(
 _last = {} # Rule -> name of the kernel that ran last
 
 def run_kernel(rule, backend, *args, **options):
-    "Compute a call by the kernel of `choose_kernel`, or write an operation into a graph"
+    """Compute a call by the kernel of `choose_kernel`, or write an operation into a graph;
+    `ValueError` if the kernel that was asked for refuses the call"""
     if rule in _operations and torch.compiler.is_compiling():
         return _operations[rule](*args, **options)
     kernel = choose_kernel(rule, backend, *args, **options)

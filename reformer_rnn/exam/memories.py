@@ -110,19 +110,19 @@ FACTS,STEP = 16,64 # sentences of a text; and parts of one in which weights are 
 @dataclass
 class MemoriesConfig(Measurement):
     "Settings of the small models whose memories a page compares"
-    attention:tuple = MEMORIES # Memories to train
+    model:tuple = MEMORIES # Memories to train
     steps:int = 500 # Training steps of each
     bs:int = 32 # Texts of a step
     lr:float = 8e-2 # Highest learning rate
     seed:int = 0 # Seed of weights, texts and hash directions
     results:str = 'results/memories' # Folder for the JSON file
     unused = ('rounds',)
-    called = dict(attention='memory')
+    called = dict(model='memory')
 
     def check(self):
         "Refuse unknown memories as well"
         super().check()
-        for o in self.attention: check_choice('memory', o, MEMORIES)
+        for o in self.model: check_choice('memory', o, MEMORIES)
 
 # %% ../../nbs/80_exam/05_memories.ipynb #dec4bf19
 def random_texts(
@@ -206,7 +206,7 @@ def train_readers(
 )->dict: # Memory -> weights in parts of `STEP`, and how often they are right
     "Train the models of all memories"
     found = {}
-    for memory in cfg.attention:
+    for memory in cfg.model:
         reader = train_reader(cfg, memory)
         found[memory] = dict(right=share_right(reader), weights=pack_reader(reader))
         print(f'  {memory}: {found[memory]["right"]:.1%} right', flush=True)
