@@ -16,7 +16,7 @@ def hub_package():
     "The package `huggingface_hub`, or an `ImportError` that says how to get it"
     if find_spec('huggingface_hub') is None:
         raise ImportError('the hub needs the package huggingface_hub: pip install huggingface_hub')
-    import huggingface_hub
+    import huggingface_hub.errors # loaded by its name only
     return huggingface_hub
 
 @contextmanager

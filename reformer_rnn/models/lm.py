@@ -207,8 +207,9 @@ class LM(BlocksByToken, Pretrained):
         _check_call(ids, state, mask)
         if starts is not None: return _read_packed(self, ids, state, mask, starts)
         position,states = self.begun(state, ids.shape[0]) or (None,None)
+        x = self.embed(ids, position, mask) # looks at the shapes
         if self.embed.positions is None: _warn_beyond(self, ids, position)
-        x,states = self.blocks(self.embed(ids, position, mask), states, keep_state, mask=mask)
+        x,states = self.blocks(x, states, keep_state, mask=mask)
         if not keep_state: return self.norm(x),None
         if position is None: position = ids.new_zeros(ids.shape[0])
         seen = ids.shape[1] if mask is None else mask.sum(1).to(ids.dtype)

@@ -71,7 +71,9 @@ class Past:
         self.tokens = [] # since the oldest of these states
 
     @property
-    def oldest(self): return next(iter(self.states))
+    def oldest(self)->int:
+        "Tokens that were read before the oldest of the states"
+        return next(iter(self.states))
 
     def add(self,
         tokens:Tensor, # One for each row

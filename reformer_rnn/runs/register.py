@@ -71,7 +71,7 @@ def _file_at(commit, root)->str: # None if the commit is not at hand
 
 def knows(
     run:dict, # A record
-    entry:Comparison,
+    entry:Comparison, # From the file
     root, # Folder of notebooks
 )->bool:
     "Was an entry there before a record was made?"
@@ -82,7 +82,7 @@ def knows(
     return any(o.get('name')==entry.name for o in tomllib.loads(text).get('comparison', []))
 
 def check_order(
-    entry:Comparison,
+    entry:Comparison, # From the file
     runs, # Its records
     root, # Folder of notebooks
 ):

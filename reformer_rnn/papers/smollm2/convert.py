@@ -23,7 +23,8 @@ from ...runs.interval import Measured,over_seeds
 from ...runs.record import environment
 
 # %% ../../../nbs/70_papers/60_smollm2/01_convert.ipynb #dc8e7b6d
-# Layer -> its options, and the learning rate that was best on six blocks
+# Layer -> its options, and a learning rate: among a few that were tried on six blocks and the text
+# to learn from, the best or one beside it
 TARGETS = dict(linear=(dict(feature_map='hedgehog'),3e-3), gated_linear=(dict(gate='head'),5e-3),
                gated_delta=({},1e-2), delta=({},1e-3), local=(dict(window=64),3e-3))
 KS = 1,2,4,8,15,29,30 # Numbers of blocks that are converted
@@ -250,7 +251,7 @@ if __name__=='__main__' and '__file__' in globals(): main() # in no notebook
 # %% ../../../nbs/70_papers/60_smollm2/01_convert.ipynb #776526dd
 def read_conversions(
     folder, # With records of `convert_smollm2`
-    seed:int=0,
+    seed:int=0, # Of these runs
 )->dict: # Layer -> record
     "The stored runs of one seed, those that have been measured"
     found = [read_json(path) for path in sorted(Path(folder).glob(f'*-{seed}-*.json'))]
