@@ -8,8 +8,8 @@ DEMO  := .venv/.ready-demo
 LAB   := .venv/.ready-lab
 MADE  := constraints.txt settings.ini pyproject.toml setup.py tools/check_env.py tools/set_up.py $(wildcard tools/jupyter/*)
 # All of this works on small tensors: more threads would only get in each other's way.
-demo test test-quick test-newest run reproduce: export OMP_NUM_THREADS ?= 1
-demo test test-quick test-newest run reproduce: export WANDB_MODE ?= offline
+demo lab test test-quick test-newest run reproduce: export OMP_NUM_THREADS ?= 1
+demo lab test test-quick test-newest run reproduce: export WANDB_MODE ?= offline
 # Not for run: there it would keep the pictures out of the notebooks.
 demo test test-quick test-newest reproduce: export MPLBACKEND ?= Agg
 
@@ -21,9 +21,12 @@ install: ## Make .venv with the versions that constraints.txt pins, or mend it (
 	@test ! -e $(READY) || { $(BIN)/python tools/check_env.py --mend && $(BIN)/python tools/check_env.py --repair --checkout; } || rm -f $(READY)
 	@$(MAKE) --no-print-directory $(READY)
 
-demo: $(DEMO) ## Watch three kinds of attention learn to copy, then one learn English and write some: four minutes on the CPU (TORCH=cpu|cuda chooses the build)
+demo: $(DEMO) ## Watch three kinds of attention learn to copy, then one learn English and write some: three minutes on the CPU (TORCH=cpu|cuda chooses the build)
+	@echo '1 of 3. Three kinds of attention learn to copy: masked_accuracy, the share of symbols copied right, rises from .02 to 1.'
 	$(OURS) copy --seeds 0 --results results/copy
+	@echo '2 of 3. A model with a state of constant size reads Wikipedia: on text kept back, bits_per_token fall to 3; guessing takes 8.'
 	$(OURS) charlm --model gated_linear --carry --epochs 8 --seq-len 128 --bs 8 --lr 5e-3 --results results/charlm
+	@echo '3 of 3. The model goes on after "The ": having read 90,000 bytes, it writes what looks like English, with links in brackets.'
 	$(OURS) generate results/charlm/gated_linear-seed0.json --prompt 'The ' --n 300
 
 lab: $(LAB) ## Read and run the notebooks in JupyterLab, which opens on the reading page (ARGS=--no-browser, ...)
