@@ -294,6 +294,9 @@ def find_builder(
     if not name:
         raise Failed(f'{layer!r} names no class: write it as package.module:Name, or choose one '
                      f'of {", ".join(attention_layers)}')
+    dotted = place.removesuffix('.py').replace('/', '.')
+    if place != dotted:
+        raise Failed(f'{layer!r} names a file: write {dotted}:{name}, as Python imports it')
     try: module = import_module(place)
     except (Exception,SystemExit) as e:
         raise Failed(f'{place} cannot be imported: {in_words(e)}') from e
