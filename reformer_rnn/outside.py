@@ -29,6 +29,7 @@ def outside_loader(
         if kind not in outside_modules:
             known = ', '.join([*outside_modules][1:])
             raise ValueError(f'{path} holds a model of transformers, of the family {kind}: '
-                             f'expected {known} (SmolLM2 is a llama), or gpt2 through `load_gpt2`')
+                             f'expected {known} (SmolLM2 is a llama); for gpt2, '
+                             '`lm_from_gpt2(load_gpt2(folder))`')
     module = outside_modules.get(kind)
     return None if module is None else import_module(module).load_outside

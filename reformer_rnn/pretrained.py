@@ -488,7 +488,8 @@ def read_config(
     missing = [o for o in (CONFIG,WEIGHTS,MANIFEST) if not (folder/o).is_file()]
     if missing:
         raise FileNotFoundError(f'{folder} has no {", ".join(missing)}: expected a folder that '
-                                '`save_pretrained` has written, with all its files')
+                                '`save_pretrained` has written, with all its files; '
+                                '`load_pretrained` also reads folders of transformers')
     sealed = read_json(folder/MANIFEST, {CONFIG: str, WEIGHTS: str})
     if (folder/MANIFEST).read_text(encoding='utf-8')!=json.dumps(sealed, indent=1):
         raise ValueError(f'{folder/MANIFEST} was edited')

@@ -18,7 +18,7 @@ from ..runs.experiment import Experiment,Settings,find_experiment
 class CheckConfig(Settings):
     "Settings of the command `check`"
     positional = 'names' # The option that needs no name
-    names:tuple = () # Names of layers, module:Name of your own, or models as in hf:mamba or a folder
+    names:tuple = () # Layers by name, module:Name of your own, or models as in hf:mamba or a folder
     d_model:int = 64 # Width of its input, with which it is built
     options:tuple = () # More arguments for building it, such as n_heads=4
     causal:bool = True # Does it promise to be causal?
