@@ -42,8 +42,8 @@ class AdaptConfig(LongRun):
     rank:int = 4 # Of the low-rank changes; 4 makes them as many numbers as the state has
     bs:int = 8 # Rows of a batch
     seq_len:int = 256 # Bytes of a row; each begins with the state to begin with
-    epochs:int = 5 # Passes through the training part
-    lr_state:float = 1. # Highest learning rate of the state; its entries are larger than weights
+    epochs:int = 3 # Passes through the training part
+    lr_state:float = 3. # Highest learning rate of the state; its entries are larger than weights
     lr_lora:float = 1e-2 # Highest learning rate of the low-rank changes
     lr_full:float = 1e-3 # Highest learning rate of all weights
     results:str = 'results/state_tuning' # Folder for the JSON file of every run
