@@ -33,7 +33,7 @@ class AdaptConfig(LongRun):
     "Settings of the experiment with learned states"
     unused = 'save_model',
     choices = dict(part=('test','rates'))
-    attention:tuple = WAYS # Ways to adapt: state, lora, full
+    model:tuple = WAYS # Ways to adapt: state, lora, full
     save_model:bool = False # The model is shipped; a state is made again in a minute
     base:str = 'small' # The model that is adapted, as `LM.from_pretrained` takes it
     n_train:int = 32_000 # Bytes of the new text to learn from; where they begin depends on the seed
@@ -146,7 +146,7 @@ def train_adapt(cfg:AdaptConfig, way:str, seed:int)->dict:
 # %% ../../nbs/70_papers/08_state_tuning.ipynb #57a7e013
 def check_adapt(cfg:AdaptConfig):
     "Refuse further settings that cannot be run, before the first step"
-    for way in cfg.attention: check_choice('attention', way, WAYS)
+    for way in cfg.model: check_choice('model', way, WAYS)
     for name in (f'lr_{way}' for way in WAYS):
         lr = getattr(cfg, name)
         if not 0<lr<math.inf: raise ValueError(f'{name}={lr}: expected a number above 0')
