@@ -48,7 +48,7 @@ TINY = {
     'exam': (dict(task=('parity',), model=('delta:2',), seeds=(0,), rates=(1e-2,), updates=8, tokens=80,
                   epoch_steps=4, n_valid=4, n_test=4, d_model=16, d_ff=16, seconds=0.), 6),
     'classify': (dict(seeds=(0,), packages=('json', 'http'), d_model=16, n_heads=2, bs=16, epochs=2), 7),
-    'state_tuning': (dict(attention=('state',), n_train=260, n_test=513, bs=2, seq_len=32, epochs=2), 5),
+    'state_tuning': (dict(model=('state',), n_train=260, n_test=513, bs=2, seq_len=32, epochs=2), 5),
 }
 TINY['gpt2_recall, while its base learns'] = TINY['gpt2_recall'][0], 3
 

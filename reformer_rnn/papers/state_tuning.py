@@ -79,6 +79,7 @@ class LowRankChange(nn.Module):
         "The changed matrix"
         return weight+self.up@self.down
 
+# %% ../../nbs/70_papers/08_state_tuning.ipynb #4853ddc3
 def adapted(
     cfg:AdaptConfig, # Settings
     way:str, # One of `WAYS`
@@ -154,6 +155,7 @@ def check_adapt(cfg:AdaptConfig):
     train,test = adapt_texts(cfg, 0)
     text_dls(train, test, cfg.bs, cfg.seq_len, device='cpu')
 
+# %% ../../nbs/70_papers/08_state_tuning.ipynb #04248df1
 def adapt_table(
     runs:Runs, # Runs with the same settings
 )->pd.DataFrame: # A row for each way
@@ -169,6 +171,7 @@ def adapt_table(
         table.loc[name] = {'numbers learned': '0'} | cells
     return table
 
+# %% ../../nbs/70_papers/08_state_tuning.ipynb #90a31b51
 adapt_experiment = Training(
     'state_tuning', AdaptConfig, train_adapt,
     'adapt a frozen model to another text by the state it begins with', headline=('bits.all',),
