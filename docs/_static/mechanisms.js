@@ -33,8 +33,18 @@ function between(rows, n, column) {
 // A slider or a list of choices with its name and value in words; `change` is called with every new value.
 function slider(name, [least, most, step], value, change, words = x => x) {
   const input = html('input', {type: 'range', 'aria-label': name, min: least, max: most, step, value}), output = html('output', {}, words(value));
+  const move = to => { input.value = to; output.textContent = words(+to); };
   input.addEventListener('input', () => { output.textContent = words(+input.value); change(+input.value); });
-  return html('label', {}, `${name} `, input, output);
+  return Object.assign(html('label', {}, `${name} `, input, output), {move});
+}
+// A button that plays: `advance` goes a step, and says whether another one is left; `rewind` goes back where none is
+function player(advance, rewind, every) {
+  let timer = 0;
+  const button = html('button', {type: 'button', class: 'mechanism-play'}, 'Play');
+  const stop = () => { clearInterval(timer); timer = 0; button.textContent = 'Play'; };
+  const play = () => { rewind(); button.textContent = 'Stop'; timer = setInterval(() => { if (!advance()) stop(); }, every); };
+  button.addEventListener('click', () => timer ? stop() : play());
+  return {button, stop, start() { if (!matchMedia('(prefers-reduced-motion: reduce)').matches) play(); }};
 }
 function choice(name, options, change) {
   const select = html('select', {'aria-label': name}, ...options.map(o => html('option', {value: o}, o)));
@@ -71,6 +81,93 @@ function strip(items, caption) {
 }
 const numbers = rows => html('table', {class: 'mechanism-numbers'}, html('tbody', {}, ...rows.map(([name, values, key]) =>
   html('tr', {'data-key': key || name}, html('th', {}, name), ...[].concat(values).map(x => html('td', {}, typeof x === 'number' ? shown(x) : x))))));
+
+// Memories. Each reads words, `[{q, k, v, gate}]`, the last of which asks. It gives back a mixture of values, and beside it
+// the weight of every word in it where words are kept, or the matrix that is kept instead.
+const zeros = (rows, columns) => range(rows).map(() => range(columns).map(() => 0));
+const sigmoid = x => 1/(1 + Math.exp(-x));
+const unit = x => { const length = Math.max(Math.hypot(...x), 1e-12); return x.map(o => o/length); };
+const mixture = (shares, values) => values.reduce((sum, v, i) => sum.map((x, j) => x + shares[i]*v[j]), values[0].map(() => 0));
+const add = (S, k, v, keep = 1) => S.map((row, i) => row.map((x, j) => keep*x + k[i]*v[j]));
+const emptied = ([{k, v}], more = 0) => zeros(k.length, v.length + more);
+const elu1 = x => x.map(o => o > 0 ? o + 1 : Math.exp(o));
+function attend(words, scores, allowed) {
+  const kept = range(words.length).filter(allowed), shares = words.map(() => 0);
+  softmax(kept.map(i => scores[i])).forEach((share, i) => { shares[kept[i]] = share; });
+  return {out: mixture(shares, words.map(o => o.v)), shares, kept};
+}
+const compared = words => words.map(({k}) => dot(words.at(-1).q, k)/Math.sqrt(k.length));
+function bucketOf(x, directions) {
+  const scores = mixture(x, directions), best = scores.reduce((top, s, j) => Math.abs(s) > Math.abs(scores[top]) ? j : top, 0);
+  return best + (scores[best] < 0 ? scores.length : 0);
+}
+const memories = {
+  softmax: words => attend(words, compared(words), () => true),
+  window: (words, {window}) => attend(words, compared(words), i => i >= words.length - window),
+  hash(words, {bucket, rounds}) {
+    const last = words.length - 1, keys = words.map(o => unit(o.q));
+    const found = rounds.map(directions => keys.map(k => bucketOf(k, directions)));
+    const mates = found.flatMap(b => range(last).filter(i => b[i] === b[last]).slice(1 - bucket));
+    const scores = keys.map(k => 2*dot(words[last].q, k));
+    return {...attend(words, scores, i => mates.length ? mates.includes(i) : i === last), buckets: found[0]};
+  },
+  sum(words) {
+    const S = words.reduce((S, {k, v}) => add(S, elu1(k), [...v, 1]), emptied(words, 1)), read = mixture(elu1(words.at(-1).q), S);
+    return {out: read.slice(0, -1).map(o => o/read.at(-1)), S: S.map(row => row.slice(0, -1))};
+  },
+  decay(words) {
+    const S = words.reduce((S, {k, v, gate}) => add(S, k, v, sigmoid(gate + 3)), emptied(words));
+    return {out: mixture(words.at(-1).q, S), S};
+  },
+  delta(words) {
+    const replace = (S, {k, v, gate}) => {
+      const key = unit(k), known = mixture(key, S);
+      return add(S, key, v.map((x, j) => sigmoid(gate)*(x - known[j])));
+    };
+    const S = words.reduce(replace, emptied(words));
+    return {out: mixture(words.at(-1).q, S), S};
+  },
+};
+// Bytes that the library's states have after n words: keys and values of four bytes a number, two buckets of eight, a mark
+const kept = {softmax: n => 64*n, window: (n, window) => 65*(window - 1), hash: n => 81*n, sum: () => 288, decay: () => 256, delta: () => 256};
+
+// The model around a memory: a row of a table for each word, mixed with the rows of the two before, and scores of what is read
+const rows = (all, columns) => range(all.length/columns).map(i => all.slice(i*columns, (i + 1)*columns));
+function unpacked({columns, codes}, step) {
+  const bytes = Uint8Array.from(atob(codes), c => c.charCodeAt(0));
+  return rows([...new Int16Array(bytes.buffer)].map(x => x/step), columns);
+}
+const mapped = (table, change) => Object.fromEntries(Object.entries(table).map(([name, o]) => [name, change(o)]));
+function wordsOf(ids, {'embed.weight': table, 'conv.weight': conv}) {
+  const d = (conv.length - 1)/3, before = conv[0].length - 1;
+  return ids.map((_, t) => {
+    const x = conv.map((own, c) => own.reduce((sum, w, j) => sum + w*(table[ids[t - before + j]]?.[c] ?? 0), 0));
+    return {q: x.slice(0, d), k: x.slice(d, 2*d), v: x.slice(2*d, 3*d), gate: x[3*d]};
+  });
+}
+function answer(kind, {rotations, 'out.weight': weight, 'out.bias': [bias], ...model}, ids, {window, bucket}) {
+  const words = wordsOf(ids, model), found = memories[kind](words, {window, bucket, rounds: rows(rotations, words[0].q.length)});
+  return {...found, says: softmax(weight.map((row, i) => dot(row, found.out) + bias[i]))};
+}
+// A picture of a memory: its matrix, or a square for every word, the darker the more of it is given back
+function squares(columns, cells) {
+  const drawn = cells.map(([share, hue, title], i) => svg('rect', {x: i%columns + .06, y: Math.floor(i/columns) + .06, width: .88, height: .88,
+    fill: hue, 'fill-opacity': share.toFixed(3)}, svg('title', {}, title)));
+  return svg('svg', {viewBox: `0 0 ${columns} ${Math.ceil(cells.length/columns)}`, 'aria-hidden': 'true'}, ...drawn);
+}
+function memoryPicture({S, shares, kept, buckets}, words, read) {
+  if (S) {
+    const most = Math.max(1e-9, ...S.flat().map(Math.abs));
+    return squares(S[0].length, S.flat().map(x => [.05 + .95*Math.abs(x)/most, HUES[x < 0 ? 1 : 0], shown(x)]));
+  }
+  return squares(8, words.map((word, i) => [i >= read ? .04 : kept.includes(i) ? .2 + .8*shares[i] : .07, HUES[buckets && i < read ? buckets[i] : 3],
+    i >= read ? `${word}: not read yet` : `${word}: ${Math.round(100*shares[i])} %`]));
+}
+function memoryAnswers(says, things) {
+  const best = range(things.length).sort((i, j) => says[j] - says[i]).slice(0, 2);
+  return best.map(i => html('div', {class: 'memory-answer'}, html('span', {}, things[i]), html('i', {style: `--share: ${says[i].toFixed(3)}`}),
+    html('b', {}, `${Math.round(100*says[i])} %`)));
+}
 
 const mechanisms = {
   // A language model that runs in the page; its script is large, and comes when the reader does.
@@ -214,22 +311,12 @@ const mechanisms = {
       view(html('div', {class: 'mechanism-part mechanism-plot'}, picture, html('p', {}, 'Milliseconds for the next token, against the tokens read so far')),
         html('table', {class: 'mechanism-race'}, head, ...rows));
     };
-    let timer = 0;
     const control = slider('Tokens read', [...ends, .05], ends[0], n => { stop(); state.n = n; draw(); }, n => Math.round(2**n).toLocaleString('en'));
-    const input = control.querySelector('input'), shown = control.querySelector('output'), button = html('button', {type: 'button', class: 'mechanism-play'});
-    const stop = () => { clearInterval(timer); timer = 0; button.textContent = 'Play'; };
-    const step = () => {
-      state.n = Math.min(ends[1], state.n + .05);
-      input.value = state.n;
-      shown.textContent = Math.round(2**state.n).toLocaleString('en');
-      draw();
-      if (state.n >= ends[1]) stop();
-    };
-    const play = () => { if (state.n >= ends[1]) state.n = ends[0]; timer = setInterval(step, 60); button.textContent = 'Stop'; };
-    button.addEventListener('click', () => timer ? stop() : play());
-    stop();
+    const to = n => { state.n = n; control.move(n); draw(); };
+    const {button, stop, start} = player(() => { to(Math.min(ends[1], state.n + .05)); return state.n < ends[1]; },
+      () => { if (state.n >= ends[1]) state.n = ends[0]; }, 60);
     draw();
-    if (!matchMedia('(prefers-reduced-motion: reduce)').matches) play();
+    start();
     return [control, button];
   },
 
@@ -290,6 +377,69 @@ const mechanisms = {
     draw();
     const columns = names.map(name => tick(name, on => { left[on ? 'delete' : 'add'](name); draw(); }, true));
     return [choice('Order by', [listed, ...names], name => { state.order = name; draw(); }), ...columns];
+  },
+
+  // A text runs by, several memories read it, and somebody asks them what one of its people likes.
+  memories({names, things, story, weights, titles, step, window, bucket, plays}, view) {
+    const kinds = Object.keys(titles), models = mapped(weights, own => mapped(own, o => unpacked(o, step))), likes = names.length + things.length;
+    const written = story.map(o => [...o]), state = {read: 0, asked: story[0][0]};
+    const ids = () => written.flatMap(([name, thing]) => [name, likes, names.length + thing, likes + 1]);
+    const words = () => written.flatMap(([name, thing]) => [names[name], 'likes', things[thing], '.']);
+    const said = () => written.filter(([name], i) => name === state.asked && 4*i + 2 < state.read).map(o => things[o[1]]);
+    const text = html('div', {class: 'memory-text', role: 'group', 'aria-label': 'The text: choose whom to ask about'});
+    const question = html('p', {class: 'memory-question', 'aria-live': 'polite'}), panels = html('div', {class: 'memory-panels'});
+    const details = html('details', {}, html('summary', {}, `What each memory gives to each of the ${things.length} things`)), table = html('div');
+    const panel = (kind, found, right) => {
+      const says = things[found.says.indexOf(Math.max(...found.says))], looked = found.kept && found.kept.filter(i => i < state.read).length;
+      const verdict = right ? html('span', says === right ? {role: 'img', 'aria-label': 'right'} : {role: 'img', 'aria-label': 'wrong'}, says === right ? '✓' : '✗') : '';
+      return html('section', {'data-kind': kind, 'aria-label': titles[kind]}, memoryPicture(found, words(), state.read),
+        html('div', {}, html('p', {class: 'memory-title'}, titles[kind], verdict), ...memoryAnswers(found.says, things),
+          html('p', {}, html('span', {class: 'memory-bytes'}, `${kept[kind](state.read, window).toLocaleString('en')} bytes`),
+            found.S ? ', one matrix' : `, compares ${looked} of ${state.read}`)));
+    };
+    const draw = () => {
+      const {read, asked} = state, known = said(), name = names[asked];
+      const asking = [...ids().slice(0, read), asked, likes], found = Object.fromEntries(kinds.map(kind => [kind, answer(kind, models[kind], asking, {window, bucket})]));
+      const asks = `What does ${name} like? ${known.length ? `The text says ${known.join(', and then ')}.` : 'The text has not said it yet.'}`;
+      if (question.textContent !== asks) question.textContent = asks;
+      panels.replaceChildren(...kinds.map(kind => panel(kind, found[kind], known.at(-1))));
+      table.replaceChildren(numbers([['', things], ...kinds.map(kind => [titles[kind], found[kind].says, kind])]));
+      [...text.children].forEach((fact, i) => {
+        fact.setAttribute('aria-pressed', written[i][0] === asked);
+        [...fact.children].forEach((word, j) => { word.className = 4*i + j < read ? 'read' : ''; });
+      });
+      again.textContent = `Say that ${name} likes something else`;
+    };
+    const facts = () => text.replaceChildren(...written.map(([name, thing]) => {
+      const fact = html('button', {type: 'button'}, ...[`${names[name]} `, 'likes ', things[thing], '.'].map(word => html('span', {}, word)));
+      fact.addEventListener('click', () => { state.asked = name; draw(); });
+      return fact;
+    }));
+    text.addEventListener('keydown', event => {
+      const way = {ArrowRight: 'nextElementSibling', ArrowLeft: 'previousElementSibling'}[event.key];
+      if (way) document.activeElement[way]?.focus();
+    });
+    const control = slider('Words read', [0, ids().length, 1], 0, n => { stop(); state.read = n; draw(); });
+    const to = n => {
+      control.querySelector('input').max = ids().length;
+      state.read = n;
+      control.move(n);
+      draw();
+    };
+    const {button, stop, start} = player(() => { to(state.read + 1); return state.read < ids().length; }, () => { if (state.read === ids().length) to(0); }, 170);
+    const rewrite = change => { stop(); change(); facts(); to(ids().length); };
+    const again = html('button', {type: 'button', class: 'mechanism-play'}), back = html('button', {type: 'button', class: 'mechanism-play'}, 'Start again');
+    again.addEventListener('click', () => rewrite(() => {
+      const [, last] = written.filter(([name]) => name === state.asked).at(-1);
+      written.push([state.asked, (last + 5)%things.length]);
+    }));
+    back.addEventListener('click', () => rewrite(() => written.splice(0, Infinity, ...story.map(o => [...o]))));
+    details.append(table);
+    facts();
+    view(text, question, panels, details);
+    to(ids().length);
+    if (plays) start();
+    return [button, control, again, back];
   },
 };
 

@@ -10,6 +10,13 @@ async function copy(text) {
   area.remove();
 }
 
+// The drawings of the buttons for day and night, which do nothing without scripts: once here, not in every page.
+function drawThemeButtons() {
+  const icons = {'auto-light': 'sun-with-moon', 'auto-dark': 'moon-with-sun', dark: 'moon', light: 'sun'};
+  const drawn = Object.entries(icons).map(([when, icon]) => `<svg class="theme-icon-when-${when} i-${icon}" aria-hidden="true"></svg>`);
+  for (const button of document.querySelectorAll('.theme-toggle')) button.innerHTML = drawn.join('');
+}
+
 // The parts of the menu that a page does not belong to have one link; the script menu.js knows their pages.
 function fillMenu() {
   const root = document.documentElement.dataset.content_root || './';
@@ -202,6 +209,7 @@ document.addEventListener('DOMContentLoaded', () => {
   fillMenu();
   searchAsYouType();
   showCurrentPage();
+  drawThemeButtons();
   filterClaims();
   openTarget();
   window.addEventListener('hashchange', openTarget);

@@ -86,7 +86,7 @@ def placed(found):
 def packed(picture):
     """The SVG `picture` as the site stores it, a third lighter: no line breaks, names only of what is used, paths of
     short numbers, and letters drawn to an eighth of the precision of the font, which is finer than any screen."""
-    picture = re.sub(r'<!--.*?-->', '', picture, flags=re.S)
+    picture = re.sub(r'<!--.*?-->|^<\?xml[^>]*\?>\s*<!DOCTYPE[^>]*>', '', picture, flags=re.S)
     # 1/64, or what was stored before scales were left alone
     picture = re.sub(r' d="([MLQCz\s\d.-]*)" transform="scale\(0\.0(?:15625|2)\)"',
                      lambda found: f' d="{relative(found[1], 8)}" transform="scale(.125)"', picture)

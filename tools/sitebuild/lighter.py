@@ -18,7 +18,14 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'class="reference internal"', 'class=reference'),
     (r'(<math[^>]*) display="inline"', r'\1'),  # as formulas are by themselves
     (r'<tr class="row-(?:odd|even)">', '<tr>'),
-    (r'<th class="head">', '<th class=head>'),
+    (r'<th class="head">', '<th>'),
+    # site.js draws the button, which does nothing without it
+    (r'(<button class="theme-toggle"[^>]*>)(?:\s*<svg class="theme-icon[^>]*></svg>)+\s*', r'\1'),
+    # what site.css says of the outer one it says of the inner one in these places
+    (r'(<div class="cell_input[^"]*container">\s*)<div class="highlight-ipython3">'
+     r'(<div class=highlight>(?:(?!</div>).)*</div>)\s*</div>', r'\1\2'),
+    (r'(<details class="api-code"><summary>(?:(?!</summary>).)*</summary>\s*)<div class="highlight-python">'
+     r'(<div class=highlight>(?:(?!</div>).)*</div>)\s*</div>', r'\1\2'),
     (r'<table class="api-table docutils align-default"', '<table class="api-table docutils"'),  # as wide as its place
     (r'(<a class="headerlink"[^>]*) title="Link to this heading"', r'\1'),
     (r'<(t[dh][^>]*)><p>((?:(?!</?p[ >]).)*)</p>\s*</(t[dh])>', r'<\1>\2</\3>'))]  # a cell with one paragraph
