@@ -101,7 +101,7 @@ class Pretrained(Movable):
         message:str='Model of reformer_rnn', # Commit message
         **options, # Options of `save_pretrained`: `dtype`, `about`
     ): # The hub's information about the commit
-        "Upload the folder of the model to the Hugging Face hub, or raise `ConnectionError`"
+        "Upload the folder of the model to the Hugging Face hub, as `to_hub` does"
         with TemporaryDirectory() as scratch:
             folder = self.save_pretrained(Path(scratch)/'model', **options)
             return to_hub(folder, repo_id, private, token, message)

@@ -196,7 +196,7 @@ PICTURE_AT = '''() => { const found = document.querySelector('article .cell_outp
     return found && (found.getBoundingClientRect().top + scrollY)/length }'''
 
 # Lists of checks, one after the other, and what is about engineering, not about a mechanism
-LISTS = 'check_states', 'check_uses', 'guard', 'promises', 'fixed_steps', 'transfer'
+LISTS = 'check_states', 'check_uses', 'guard', 'promises', 'fixed_steps', 'transfer', 'lm_memory'
 
 def answers_first(page, name):
     "An experiment opens with its verdict, and a page about a mechanism with its picture."
