@@ -41,7 +41,7 @@ def shard_model(
         # the sum over all processes, since `Processes` has weighted the losses
         part.set_force_sum_reduction_for_comms(True)
         part.set_gradient_divide_factor(1.)
-    # no model here changes in place what a block returns, as the equal gradients below show
+    # no model here changes in place what a block returns: the curves below would differ
     warnings.filterwarnings('ignore', message='FSDP2-wrapped module')
     for name in ('read','step','next_logits'):
         if hasattr(model, name): register_fsdp_forward_method(model, name)
