@@ -455,6 +455,7 @@ def test_mechanism_linear(touch):
 def test_mechanism_hash(touch):
     from reformer_rnn.attention.lsh import band_pairs, hash_buckets
     figure, numbers, read = touch('attention/lsh')
+    query = int(figure.get_by_label('Query', exact=True).input_value()) - 1
     x, m, half = torch.tensor(numbers['x']), numbers['m'], numbers['buckets']//2
     press(figure, 'Turn the directions', 'ArrowRight', 30)
     angles = math.radians(30) + torch.arange(half)*math.pi/half
@@ -464,7 +465,7 @@ def test_mechanism_hash(touch):
         buckets = hash_buckets(x[None, None], rotations)[0, 0, 0]
         assert read('buckets') == [' '.join(map(str, buckets.tolist()))]
         same = (buckets[:, None] == buckets).tril(-1)
-        seen = band_pairs(same, m)[-2].nonzero()[:, 0] + 1
+        seen = band_pairs(same, m)[query].nonzero()[:, 0] + 1
         assert read('band') == [', '.join(map(str, seen.tolist())) or 'nothing']
     assert read('moved-band') == ['0'] and int(read('moved-chunk')[0]) > 0
 

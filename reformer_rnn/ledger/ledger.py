@@ -248,8 +248,8 @@ def surprises_markdown(
         verdict = f'{row["verdict"]} {FIRM}' if claim_key(row) in kept else row['verdict']
         link = f'<a href="#claim-{anchor}">{claim.text}</a>'
         return [cell.replace('%', ' %').replace('  %', ' %').replace('|', '/')
-                for cell in (claim.source,link,claim.theirs,ours_text(claim, row),verdict)]
-    head = 'document','said','theirs','here','outcome'
+                for cell in (link,claim.theirs,ours_text(claim, row),verdict,claim.source)]
+    head = 'said','theirs','here','outcome','document'
     return markdown_table(head, [cells(*found[name]) for name in names])
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #353ee4bb

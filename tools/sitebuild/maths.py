@@ -21,6 +21,7 @@ def mathml(piece):
     made."""
     tex = piece.strip('$').strip().replace('{aligned}', '{split}')
     for name, said in KNOWN.items(): tex = re.sub(re.escape(name) + r'(?![a-zA-Z])', lambda found: said, tex)
+    tex = re.sub(r'(\\bigl\(.*?\\bigr\))\^', r'{\1}^', tex)  # the exponent of all, not of the last bracket
     tex = re.sub(r'\\mathrel\{(.)\}=', r'\1\\!\\!=', tex)
     try: made = convert(tex, display='block' if piece.startswith('$$') else 'inline')
     except Exception: return None
