@@ -78,7 +78,7 @@ REFUSED = {  # Shape: the text of the file, and words of the error, with the rem
     'years of two digits': (csv(table(days('%d.%m.%y'))), "the first is '01.02.21'", 'date_format'),
     'quarters': (csv(table([f'{2000+i//4}Q{i%4+1}' for i in range(N)])), "the first is '2000Q1'", 'PeriodIndex'),
     'summer time as offsets': (csv(table(zoned.astype(str))), 'different offsets', 'utc=True'),
-    'a row is missing': (csv(table(days()).drop(index=20)), 'row 19 is of 2021-02-20', '`fill_rows` puts them in'),
+    'a row is missing': (csv(table(days()).drop(index=20)), 'row 19 is of 2021-02-20', '`fill_rows` inserts them'),
     'most rows are missing': (csv(table(pd.to_datetime(['2021-01-01','2021-01-02','2021-01-03','2021-09-01']))),
                               'row 2 is of 2021-01-03', '`resample`'),
     'a wrong year': (replaced(30, date='9021-03-03'), 'row 30', 'wrong'),

@@ -143,7 +143,7 @@ def _uneven(dates, step):
     lacking = missing_dates(dates, step)
     if not len(lacking) or len(dates.difference(expected_dates(dates, step))): return what
     named = ', '.join(map(str, lacking[:3])) + (', ...' if len(lacking)>3 else '')
-    way = '`fill_rows` puts them in, with values between their neighbours'
+    way = '`fill_rows` inserts them, with values between their neighbours'
     if len(lacking)>len(dates):
         way = ('That is more than there are: look at how the dates are written (`date_format`), or '
                '`resample` the table to longer steps')
@@ -179,7 +179,7 @@ def series_step(
         raise ValueError(f'{name} has {len(dates)} rows: '
                          'expected at least 2, to know the time between rows')
     step = usual_step(dates)
-    earlier = ('is earlier: sort the rows, as `fill_rows` does, or put right the date that is '
+    earlier = ('is earlier: sort the rows, as `fill_rows` does, or correct the date that is '
                'wrong')
     again = ('has the same date: `fill_rows` keeps the first of them; if several series lie below '
              'each other, keep one series')

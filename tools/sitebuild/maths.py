@@ -18,12 +18,28 @@ MARKDOWN = re.compile(r'[*_`\[\]|$~\\](?=[^<>]*(?:<|$))')  # within text, these 
 @cache
 def mathml(piece):
     """The formula `piece`, `$x$` or `$$x$$`, as MathML in one line that Markdown leaves alone; None if that cannot be
-    made."""
-    tex = piece.strip('$').strip().replace('{aligned}', '{split}')
+    made. Formulas that stand side by side, with `\\qquad` between them, wrap where a line is too short for all."""
+    tex = piece.strip('$').strip()
+    parts = beside(tex) if piece.startswith('$$') and r'\begin' not in tex else [tex]
+    made = [one_formula(part, piece.startswith('$$')) for part in parts]
+    if None in made: return None
+    return made[0] if len(made) == 1 else f'<span class="beside">{" ".join(made)}</span>'
+
+def beside(tex):
+    "The formulas in `tex` that `\\qquad` separates, outside of braces."
+    parts = ['']
+    for piece in re.split(r'(\\qquad)', tex):
+        if piece == r'\qquad' and parts[-1].count('{') == parts[-1].count('}'): parts.append('')
+        else: parts[-1] += piece
+    return [o.strip() for o in parts if o.strip()]
+
+def one_formula(tex, display):
+    "One formula as MathML, on a line of its own if it is a display."
+    tex = tex.replace('{aligned}', '{split}')
     for name, said in KNOWN.items(): tex = re.sub(re.escape(name) + r'(?![a-zA-Z])', lambda found: said, tex)
     tex = re.sub(r'(\\bigl\(.*?\\bigr\))\^', r'{\1}^', tex)  # the exponent of all, not of the last bracket
     tex = re.sub(r'\\mathrel\{(.)\}=', r'\1\\!\\!=', tex)
-    try: made = convert(tex, display='block' if piece.startswith('$$') else 'inline')
+    try: made = convert(tex, display='block' if display else 'inline')
     except Exception: return None
     # a command or a place of alignment that it took for text
     if re.search(r'(?:&#x0005C;|\\)[a-zA-Z]|<mi>&(?:amp;)?</mi>', made): return None

@@ -275,20 +275,22 @@ def accuracy_columns(
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #5370cdbb
 def plot_recall(runs:Runs)->plt.Figure:
-    "Draw training loss against updates, and accuracy against the length; one line per seed"
-    fig,(left,right) = plt.subplots(1, 2, figsize=(10,3.8), layout='constrained')
-    runs.plot('steps.train_loss', left)
+    "Draw accuracy against the length, and training loss against updates; one line per seed"
+    fig,(found,loss) = plt.subplots(1, 2, figsize=(10,3.8), layout='constrained')
     def by_length(run): return list(map(int, run['accuracy'])),list(run['accuracy'].values())
-    runs.lines(right, by_length, marker='.')
+    runs.lines(found, by_length, marker='.')
+    runs.plot('steps.train_loss', loss)
     cfg = runs[0]['config']
+    reach = runs[0]['receptive_field']
     line = dict(color='grey', lw=.8, ls=':')
-    for i in range(1, len(cfg['lengths'])): left.axvline(i*cfg['epoch_steps'], **line)
-    right.axvline(runs[0]['receptive_field'], **line)
-    dashed(right, runs[0]['chance'])
-    left.set(title='training loss', xlabel='updates', ylabel='nats', yscale='log')
-    right.set(title='accuracy on held-out sequences', xlabel='tokens', ylim=(0,1.03))
-    right.set_xscale('log', base=2)
-    return legend_below(right, ncols=4)
+    for i in range(1, len(cfg['lengths'])): loss.axvline(i*cfg['epoch_steps'], **line)
+    found.axvline(reach, **line)
+    found.text(reach, .5, ' reach of the windows', rotation=90, ha='right', va='center', fontsize=8)
+    dashed(found, runs[0]['chance'])
+    found.set(title='accuracy on held-out sequences', xlabel='tokens', ylim=(0,1.03))
+    found.set_xscale('log', base=2)
+    loss.set(title='training loss', xlabel='updates', ylabel='nats', yscale='log')
+    return legend_below(found, ncols=4)
 
 # %% ../../../nbs/70_papers/40_block_recurrent/01_recall.ipynb #f98f341c
 recall_experiment = Training(
