@@ -51,7 +51,9 @@ def write_sources(notebooks, menu, words, converter, cfg, folder):
         from reformer_rnn.models.browser import page_weights  # slow to import
         from reformer_rnn.models.lm import LM
         (folder/'_static'/'model-weights.js').write_text(page_weights(LM.from_pretrained('small')))
-    (folder/f'{CONTENTS}.ipynb').write_text(json.dumps(as_page([markdown_cell(all_pages(menu)) | dict(id='contents')])))
+    contents = as_page([markdown_cell(all_pages(menu)) | dict(id='contents')])
+    contents['metadata']['nosearch'] = True  # it has the titles of all pages, and would be found first for any of them
+    (folder/f'{CONTENTS}.ipynb').write_text(json.dumps(contents))
     front = next(nb for nb in notebooks if nb.page == FRONT)
     (folder/'_static'/'pages.js').write_text(search_script(menu, front, words))
     places = {}

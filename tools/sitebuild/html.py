@@ -87,7 +87,7 @@ def timed(cards, page, minutes):
         target = normpath(join(dirname(page), found[2]))
         if target not in minutes: return found[0]
         n = minutes[target]
-        return f'<li data-minutes="{n} minute{"s"*(n > 1)}">{found[1]}'
+        return f'<li data-minutes="{n} minute{"s"*(n > 1)} to read">{found[1]}'
     return ITEM.sub(item, cards)
 
 def one_line(table):

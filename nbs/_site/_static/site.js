@@ -135,7 +135,11 @@ function filterClaims() {
     }
     count.textContent = `${seen} of ${rows.length} claims`;
   };
-  bar.addEventListener('input', () => { choose(); if (scrollY < place.offsetTop - innerHeight/2) place.scrollIntoView({behavior: 'instant'}); });
+  bar.addEventListener('input', () => {
+    choose();
+    const first = folds.find(fold => !fold.hidden)?.closest('section');
+    if (first && scrollY < first.offsetTop - innerHeight/2) first.scrollIntoView({behavior: 'instant'});
+  });
   window.addEventListener('hashchange', () => {  // a link to a claim that was not chosen
     if (document.getElementById(decodeURIComponent(location.hash.slice(1)))?.hidden) { bar.reset(); choose(); }
   });
