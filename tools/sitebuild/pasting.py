@@ -13,8 +13,12 @@ from .notebooks import Problems, options
 IMPORT = ast.Import, ast.ImportFrom
 SIMPLE = ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign  # what they read must be there before them
 # what reads the results that are stored beside the notebooks
-STORED = re.compile(r"['\"]results/|\bResults\(")
+STORED = re.compile(r"['\"](?:\w+/)*results/|\bResults\(")
 GIVEN = {*dir(builtins), '__name__', '__file__', '__doc__'}
+# Methods that a module of fastai gives to `Learner` when it is imported, and that no import names
+PATCHED = {'no_bar': 'fastai.callback.progress', 'fit_one_cycle': 'fastai.callback.schedule',
+           'fit_flat_cos': 'fastai.callback.schedule', 'fine_tune': 'fastai.callback.schedule',
+           'lr_find': 'fastai.callback.schedule'}
 OF_NOTEBOOKS = {'display': 'from IPython.display import display'}  # what Jupyter brings by itself
 
 def parsed(source):
@@ -123,13 +127,19 @@ def joined(statements):
         lines.append(line)
     return '\n'.join(sorted(lines, key=lambda line: 'reformer_rnn' in line))
 
+def patches(cells):
+    "The imports that bring methods which visible `cells` call."
+    nodes = (node for _, source in cells for top in parsed(source) for node in ast.walk(top))
+    called = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return [f'import {module}' for name, module in PATCHED.items() if name in called]
+
 def from_checkout(nb):
     "Does a page read results that only the checkout has?"
     return any(STORED.search(source) for _, source in visible(nb))
 
 def imports(nb, library, problems):
     "The code of the first cell of a page, which brings what its visible cells need; what cannot be had is a problem."
-    sources, found = hidden(nb, library), []
+    sources, found = hidden(nb, library), patches(visible(nb))
     for place, name in missing(visible(nb)):
         if name in sources: found.append(sources[name])
         else: problems.add(place, f'uses `{name}`, which no cell that is shown defines; show the cell that does')
