@@ -191,10 +191,16 @@ def convert_smollm2(
     options,lr = TARGETS[target]
     name = f'{target}-{seed}-{n_tokens}'
     path = Path(folder)/f'{name}.json'
-    record = dict(target=target, options=options, seed=seed, n_tokens=n_tokens, window=window,
-                  pieces=pieces, lr=lr, environment=environment(), tokens=0, seconds=0., errors=[],
-                  nats={}, blocks={}, state_bytes={})
-    if path.exists(): record = read_json(path, dict(errors=list, nats=dict, blocks=dict))
+    config = dict(target=target, options=options, seed=seed, n_tokens=n_tokens, window=window,
+                  pieces=pieces, lr=lr)
+    command = ('python -m reformer_rnn.papers.smollm2.convert enwik8 results/smollm2_convert '
+               f'--target {target} --n_tokens {n_tokens} --seed {seed}')
+    record = config | dict(attention=target, config=config, command=command,
+                           environment=environment(), tokens=0, seconds=0., errors=[], nats={},
+                           blocks={}, state_bytes={})
+    if path.exists():
+        record = read_json(path, dict(errors=list, nats=dict, blocks=dict))
+        record.setdefault('resumed', []).append(environment()) # by another commit, maybe
     def report(): write_json(path, record)
     model = model or load_pretrained('smollm2')
     texts = {}
