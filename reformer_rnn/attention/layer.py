@@ -7,7 +7,7 @@ __all__ = ['attention_layers', 'split_heads', 'merge_heads', 'gated_mean', 'spre
            'HeadedLayer', 'check_state_type', 'rows_of', 'check_batch', 'check_input', 'padding_first',
            'take_positions', 'real_context', 'TokenByToken', 'AttentionLayer', 'QKVAttention', 'register_layers',
            'layer_class', 'build_attention', 'load_weights', 'convert_attention', 'run_segments', 'check_recurrent',
-           'check_causal', 'check_same', 'one_query', 'sdpa']
+           'check_causal', 'check_same', 'sdpa']
 
 # %% ../../nbs/10_attention/00_layer.ipynb #4ba6adbf
 import math
@@ -569,18 +569,6 @@ def check_same(
         diff = (a-b).abs().max().item()
         assert diff<=tol, f'{name} differ by {diff}'
 
-# %% ../../nbs/10_attention/00_layer.ipynb #34b31bd3
-def one_query(
-    q:Tensor, # The last query, (b, h, 1, d)
-    k:Tensor, # Keys, (b, kv_heads, m, d)
-    v:Tensor, # Values, (b, kv_heads, m, dv)
-    scale:float=None, # Factor of q·k; default 1/sqrt(d)
-)->Tensor: # (b, h, 1, dv)
-    "Heads that share keys as several queries of one head, so that the keys are read once"
-    shared = q.shape[1]//k.shape[1]
-    together = q.unflatten(1, (k.shape[1],shared)).squeeze(3)
-    return F.scaled_dot_product_attention(together, k, v, scale=scale).flatten(1, 2).unsqueeze(2)
-
 # %% ../../nbs/10_attention/00_layer.ipynb #18b85623
 def sdpa(
     q:Tensor, # Queries, (b, h, n, d)
@@ -590,10 +578,12 @@ def sdpa(
 )->Tensor: # (b, h, n, dv)
     "PyTorch's `scaled_dot_product_attention`; inside a transform, with its math kernel"
     if not ordinary_only():
-        grouped = q.shape[1]!=k.shape[1]
-        if grouped and q.shape[2]==1 and kwargs.get('attn_mask') is None:
-            return one_query(q, k, v, kwargs.get('scale'))
-        return F.scaled_dot_product_attention(q, k, v, enable_gqa=grouped, **kwargs)
+        shared = q.shape[1]//k.shape[1]
+        if shared>1 and q.shape[2]==1 and kwargs.get('attn_mask') is None: # reads the keys once
+            q = q.unflatten(1, (-1,shared)).squeeze(3)
+            out = F.scaled_dot_product_attention(q, k, v, scale=kwargs.get('scale'))
+            return out.flatten(1, 2).unsqueeze(2)
+        return F.scaled_dot_product_attention(q, k, v, enable_gqa=shared>1, **kwargs)
     k,v = (spread_heads(x, q.shape[1]) for x in (k,v))
     if not in_transform(): # in a graph, where a converter may choose another layout of the result
         out = F.scaled_dot_product_attention(q, k, v, **kwargs)

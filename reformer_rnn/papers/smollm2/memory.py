@@ -156,7 +156,8 @@ def memory_command(config)->str:
                            layers=' '.join(map(str, config['layers'] or ())))
     options = [f'--{name} {config[name]}' for name in
                ('kinds','seeds','steps','rows','window','lr','layers') if config[name]!='']
-    return ' '.join(['python -m reformer_rnn.papers.smollm2.memory results/smollm2_memory',*options])
+    command = 'python -m reformer_rnn.papers.smollm2.memory results/smollm2_memory'
+    return ' '.join([command,*options])
 
 # %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #0ef2bf58
 def memory_run(

@@ -29,7 +29,7 @@ def passkey_ids(
     length:int, # Tokens of the text
     seed:int, # Of the key and its place
 )->torch.Tensor: # (1, length), which end with the key
-    "A text that tells a pass key and asks for it"
+    "A text that tells a pass key and asks for it; `ValueError` for one that is too short"
     rng = random.Random(seed)
     key = ''.join(rng.choice('0123456789') for _ in range(DIGITS))
     def ids(text): return list(vocab.encode(text))
@@ -42,6 +42,7 @@ def passkey_ids(
     place = rng.randint(0, n)
     return torch.tensor([*filler[:place],*told,*filler[place:n],*asked]).long()[None]
 
+# %% ../../../nbs/70_papers/60_smollm2/04_passkey.ipynb #b10dc77b
 def passkey_bits(model, ids)->list: # Of each digit
     "What the digits of the key cost a model that has read the text"
     with torch.inference_mode():
@@ -55,7 +56,7 @@ def learned_layers(
     folder, # With record and checkpoint of `convert_smollm2`
     target:str, # A key of `TARGETS`
 )->tuple: # `(layers, order)`: new layers for all blocks, and the blocks, best first
-    "New layers that have learned"
+    "New layers that have learned; `FileNotFoundError` without their checkpoint"
     path = next(iter(sorted(Path(folder).glob(f'{target}-0-*.pt'))), None)
     if path is None:
         raise FileNotFoundError(f'{folder} has no {target}-0-*.pt: convert first, with python -m '
@@ -65,6 +66,7 @@ def learned_layers(
     blocks = read_json(path.with_suffix('.json'), dict(blocks=dict))['blocks']
     return layers.eval(),max((o for name,o in blocks.items() if name.startswith('loss:')), key=len)
 
+# %% ../../../nbs/70_papers/60_smollm2/04_passkey.ipynb #a4c059fd
 def candidates(
     model, # The model as it is
     folders, # Each with records and checkpoints of `convert_smollm2`
