@@ -578,8 +578,12 @@ def sdpa(
 )->Tensor: # (b, h, n, dv)
     "PyTorch's `scaled_dot_product_attention`; inside a transform, with its math kernel"
     if not ordinary_only():
-        grouped = q.shape[1]!=k.shape[1]
-        return F.scaled_dot_product_attention(q, k, v, enable_gqa=grouped, **kwargs)
+        shared = q.shape[1]//k.shape[1]
+        if shared>1 and q.shape[2]==1 and kwargs.get('attn_mask') is None: # reads the keys once
+            q = q.unflatten(1, (-1,shared)).squeeze(3)
+            out = F.scaled_dot_product_attention(q, k, v, scale=kwargs.get('scale'))
+            return out.flatten(1, 2).unsqueeze(2)
+        return F.scaled_dot_product_attention(q, k, v, enable_gqa=shared>1, **kwargs)
     k,v = (spread_heads(x, q.shape[1]) for x in (k,v))
     if not in_transform(): # in a graph, where a converter may choose another layout of the result
         out = F.scaled_dot_product_attention(q, k, v, **kwargs)

@@ -35,10 +35,10 @@ def read_job(
     results:Results, # Stored records
     path:Path, # One of their files
     speed_minutes:float, # Minutes for records that do not say how long they took
-)->Job: # None for a table of a notebook
+)->Job: # None for a table of a notebook, and for what a command of its own makes
     "Make the job of a record, or raise `ValueError` if it cannot be judged"
     run = read_record(path)
-    if run is None: return None
+    if run is None or 'command' in run: return None
     experiment = find_experiment(run.get('experiment'))
     if experiment.headline and not measured(run, experiment.headline):
         raise ValueError(f'it has no {" and no ".join(experiment.headline)} to compare with')

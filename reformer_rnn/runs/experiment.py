@@ -310,7 +310,9 @@ def command_lines(
 )->list: # Commands; more than one where settings differ, or not all models have the same seeds
     "The commands that make these records"
     groups = {}
+    own = [run['command'] for run in runs if 'command' in run] # of no declared experiment
     for run in runs:
+        if 'command' in run: continue
         experiment = find_experiment(run.get('experiment'))
         first = unnamed(experiment.settings)
         chosen = changed_settings(experiment, run.get('config', {})).items()
@@ -322,4 +324,4 @@ def command_lines(
     lines = [' '.join(filter(None, (*key,who)))
              for key,own in groups.items()
              for who in models_and_seeds(own, find_experiment(own[0]['experiment']).settings)]
-    return list(dict.fromkeys(lines))
+    return list(dict.fromkeys([*own,*lines]))

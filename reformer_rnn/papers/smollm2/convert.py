@@ -171,6 +171,23 @@ def excerpts(
     pieces = [data[i*len(data)//n:][:size] for i in range(n)]
     return '\n'.join(o.decode('utf-8', 'ignore') for o in pieces)
 
+# %% ../../../nbs/70_papers/60_smollm2/01_convert.ipynb #e9b2707b
+def convert_command(config)->str:
+    "The command that makes a record"
+    options = [f'--{name} {config[name]}' for name in ('target','n_tokens','seed')]
+    command = 'python -m reformer_rnn.papers.smollm2.convert enwik8 results/smollm2_convert'
+    return ' '.join([command,*options])
+
+def opened(path, config)->dict:
+    "The record that an earlier call has begun, or a new one"
+    if path.exists():
+        record = read_json(path, dict(errors=list, nats=dict, blocks=dict))
+        record.setdefault('resumed', []).append(environment()) # by another commit, maybe
+        return record
+    return config | dict(attention=config['target'], config=config,
+                         command=convert_command(config), environment=environment(), tokens=0,
+                         seconds=0., errors=[], nats={}, blocks={}, state_bytes={})
+
 # %% ../../../nbs/70_papers/60_smollm2/01_convert.ipynb #0b40bf0b
 def convert_smollm2(
     folder, # For results and checkpoints
@@ -191,10 +208,9 @@ def convert_smollm2(
     options,lr = TARGETS[target]
     name = f'{target}-{seed}-{n_tokens}'
     path = Path(folder)/f'{name}.json'
-    record = dict(target=target, options=options, seed=seed, n_tokens=n_tokens, window=window,
-                  pieces=pieces, lr=lr, environment=environment(), tokens=0, seconds=0., errors=[],
-                  nats={}, blocks={}, state_bytes={})
-    if path.exists(): record = read_json(path, dict(errors=list, nats=dict, blocks=dict))
+    config = dict(target=target, options=options, seed=seed, n_tokens=n_tokens, window=window,
+                  pieces=pieces, lr=lr)
+    record = opened(path, config)
     def report(): write_json(path, record)
     model = model or load_pretrained('smollm2')
     texts = {}

@@ -149,6 +149,16 @@ def learn_and_test(model, test, record, path):
     record['results'] = {record['kind']: test_model(model, test, window),
                          'swapped': test_swapped(model, test, window)}
 
+# %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #fe6c469e
+def memory_command(config)->str:
+    "The command that makes a record"
+    config = config | dict(kinds=config['kind'], seeds=config['seed'],
+                           layers=' '.join(map(str, config['layers'] or ())))
+    options = [f'--{name} {config[name]}' for name in
+               ('kinds','seeds','steps','rows','window','lr','layers') if config[name]!='']
+    command = 'python -m reformer_rnn.papers.smollm2.memory results/smollm2_memory'
+    return ' '.join([command,*options])
+
 # %% ../../../nbs/70_papers/60_smollm2/02_memory.ipynb #0ef2bf58
 def memory_run(
     folder, # For the result
@@ -167,9 +177,10 @@ def memory_run(
     path = Path(folder)/f'{kind}-{seed}.json'
     if path.exists() and (found := read_json(path, dict(results=dict)))['results']: return found
     base = base or load_pretrained('smollm2')
-    record = dict(kind=kind, seed=seed, window=window, steps=steps, rows=rows, lr=lr,
-                  environment=environment(), layers=None if layers is None else [*layers],
-                  losses=[], seconds=0., added=0, results={})
+    config = dict(kind=kind, seed=seed, window=window, steps=steps, rows=rows, lr=lr,
+                  layers=None if layers is None else [*layers])
+    record = config | dict(attention=kind, config=config, command=memory_command(config),
+                           environment=environment(), losses=[], seconds=0., added=0, results={})
     test = [stories(base.vocab, range(i, i+4), window) for i in range(0, n_test, 4)]
     torch.manual_seed(seed)
     if kind=='none': record['results'] = test_frozen(base, test, window)
