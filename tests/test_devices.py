@@ -37,7 +37,7 @@ def test_everything_is_on_the_device(name, tmp_path, monkeypatch):
     assert [path.stem for path in tmp_path.iterdir()] == [f'{found.file or found.name}-meta']
 
 def test_dry_run_on_a_cpu(tmp_path):
-    "What `make gpu` runs, once and small: every row is stored, only kernels for a GPU refuse, and a second run goes on."
+    "What `make gpu` runs, once and small: every row is stored, only kernels for a GPU refuse, a second run goes on."
     path = Path(__file__).parent.parent/'tools/measure_gpu.py'
     script = module_from_spec(spec_from_file_location('measure_gpu', path))
     script.__spec__.loader.exec_module(script)

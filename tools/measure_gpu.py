@@ -172,8 +172,9 @@ class Row(NamedTuple):
         if self.most is None and self.least is None: return {}
         value = self.value(found, rows)
         if value is None: return {}
-        if self.least is None: return dict(value=value, target=f'at most {self.most} {self.unit}', met=value <= self.most)
-        return dict(value=value, target=f'at least {self.least} {self.unit}', met=value >= self.least)
+        if self.least is None: target, met = f'at most {self.most}', value <= self.most
+        else: target, met = f'at least {self.least}', value >= self.least
+        return dict(value=value, target=f'{target} {self.unit}', met=met)
 
 def of_softmax(found, rows):
     "Tokens per second, beside those of the model of softmax attention"
