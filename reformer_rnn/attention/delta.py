@@ -21,26 +21,26 @@ from .softmax import unit_keys
 
 # %% ../../nbs/10_attention/15_delta.ipynb #8409e741
 def scan_maps(
-    A:Tensor, # What multiplies the state in each chunk, (b*h, chunks, d, d)
-    B:Tensor, # What each chunk adds, (b*h, chunks, d, dv)
-): # `(A, B)` of the maps from the beginning to the end of each chunk
+    maps:Tensor, # A and B of each chunk side by side, (b*h, chunks, d, d+dv)
+)->Tensor: # Those from the beginning to the end of each chunk
     "Compose the maps S -> A S + B of neighbouring chunks (Hillis and Steele 1986)"
+    d,width = maps.shape[-2:]
+    of_B = F.pad(maps.new_ones(width-d), (d,0))
     step = 1
-    while step<A.shape[1]:
-        later = A[:,step:]
-        B = torch.cat([B[:,:step],B[:,step:]+later @ B[:,:-step]], 1)
-        A = torch.cat([A[:,:step],later @ A[:,:-step]], 1)
+    while step<maps.shape[1]:
+        later = maps[:,step:]
+        both = torch.addcmul(later[...,:d] @ maps[:,:-step], later, of_B) # (A A', A B'+B)
+        maps = torch.cat([maps[:,:step],both], 1)
         step *= 2
-    return A,B
+    return maps
 
 def states_between(
-    A:Tensor, # What multiplies the state in each chunk, (b*h, chunks, d, d)
-    B:Tensor, # What each chunk adds, (b*h, chunks, d, dv)
+    maps:Tensor, # A and B of each chunk side by side, (b*h, chunks, d, d+dv)
     S:Tensor, # State before the first chunk, (b*h, d, dv)
 )->Tensor: # States before each chunk and after the last, (b*h, chunks+1, d, dv)
     "The states that the maps S -> A S + B lead to"
     first = S.unsqueeze(1)
-    A,B = scan_maps(A, B)
+    A,B = scan_maps(maps).split(S.shape[1:], -1)
     return torch.cat([first,A @ first + B], 1)
 
 # %% ../../nbs/10_attention/15_delta.ipynb #8b8d60b4
@@ -135,19 +135,17 @@ def delta_chunks(
     "The delta rule in its chunked form, for all chunks"
     between,before,after,kept = chunk_decays(beta, a)
     system = beta*(K @ K.mT)*between
-    written = beta*V
-    erased = beta*before*K
-    written = torch.cat([written,erased], -1)
-    solved = torch.linalg.solve_triangular(system, written, upper=False, unitriangular=True)
-    TV,W = solved.split([V.shape[-1],K.shape[-1]], -1)
-    keys = (after*K).mT
-    eye = torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
-    states = states_between(kept*eye - keys @ W, keys @ TV, S)
+    known = torch.cat([-before*K,V], -1)
+    solved = torch.linalg.solve_triangular(system, beta*known, upper=False, unitriangular=True)
+    W,TV = solved.split(S.shape[1:], -1) # W with its sign turned
+    eye = torch.eye(S.shape[1], solved.shape[-1], dtype=K.dtype, device=K.device)
+    maps = (after*K).mT @ solved
+    states = states_between(torch.addcmul(maps, kept, eye), S)
     start = states[:,:-1]
     A = Q @ K.mT
     A = (A*between).tril()
     out = (before*Q) @ start
-    return out + A @ (TV - W @ start), states[:,-1]
+    return out + A @ (TV + W @ start), states[:,-1]
 
 # %% ../../nbs/10_attention/15_delta.ipynb #b991f5b4
 @register_kernel('delta', 'plain')
