@@ -88,10 +88,12 @@ def measure_function(f, xs, rounds, device):
     return dict(kernels=used, ms=milliseconds(dict(forward=forward, both=both), rounds, device),
                 launches=dict(forward=there.calls, backward=back.calls), peak_mib=peak_mib(both, device))
 
-def errors_of(name, kernels, device, dtype):
-    "Kernel -> errors of output and gradients on a small case, relative to the largest value in float64 on a CPU"
+def errors_of(name, kernels, args):
+    """Kernel -> errors of output and gradients on a short sequence, relative to the largest value in float64 on a CPU.
+    Heads and widths are those of the times, for which kernels tune themselves."""
     torch.manual_seed(0)
-    given = {letter: x.detach() for letter, x in inputs('cpu', dtype, 1, 2, 300, 64).items()}
+    dtype = getattr(torch, args.dtype)
+    given = {letter: x.detach() for letter, x in inputs('cpu', dtype, 1, args.heads, 300, args.width).items()}
     def results(backend, place, xs):
         _, f, letters = functions(backend)[name]
         own = [xs[o].to(place).requires_grad_() for o in letters.split()]
@@ -99,14 +101,14 @@ def errors_of(name, kernels, device, dtype):
         return [o.detach().cpu().double() for o in (out, *torch.autograd.grad(out.float().square().sum(), own))]
     with record_choices() as made: wanted = results('plain', 'cpu', {o: x.double() for o, x in given.items()})
     def errors(kernel):
-        with repeat_choices([o.to(device) for o in made]): found = results(kernel, device, given)
+        with repeat_choices([o.to(args.device) for o in made]): found = results(kernel, args.device, given)
         return [((a-b).abs().max()/b.abs().max()).item() for a, b in zip(found, wanted)]
     return {kernel: errors(kernel) for kernel in kernels}
 
-def beside_plain(name, kernel, device, dtype):
+def beside_plain(name, kernel, args):
     "Errors of a kernel, and how many times those of the plain form they are, where these are not below rounding"
-    found = errors_of(name, ('plain', kernel), device, dtype)
-    least = torch.finfo(dtype).eps/4
+    found = errors_of(name, ('plain', kernel), args)
+    least = torch.finfo(getattr(torch, args.dtype)).eps/4
     return found | dict(ratio=max(a/max(b, least) for a, b in zip(found[kernel], found['plain'])))
 
 def gradient_error(layer, device):
@@ -202,8 +204,7 @@ def model_rows(args, names, speeds):
 
 def rows(args):
     "All measurements, in the order in which they are made"
-    dtype = getattr(torch, args.dtype)
-    xs = inputs(args.device, dtype, args.batch, args.heads, args.length, args.width)
+    xs = inputs(args.device, getattr(torch, args.dtype), args.batch, args.heads, args.length, args.width)
     plain = functions('plain')
     tuned = [o for names in TUNED.values() for o in names]
     untuned = [o for o in recurrent_layers() if o not in tuned]
@@ -211,7 +212,7 @@ def rows(args):
     yield Row('gradients of rsa', 'auto', lambda: gradient_error('rsa', args.device), lambda found, _: found['error'],
               'of their norm', .05)
     for name in plain:
-        yield Row(f'error of {name}', 'plain', lambda: errors_of(name, ('plain',), args.device, dtype))
+        yield Row(f'error of {name}', 'plain', lambda: errors_of(name, ('plain',), args))
     yield Row('fused attention', 'torch',
               lambda: measure_function(fused, [xs[o] for o in 'qkv'], args.rounds, args.device))
     for name in plain: yield function_row(args, name, 'plain', xs)
@@ -222,7 +223,7 @@ def rows(args):
     for name in ('local, 512', *TUNED):
         rule = plain[name][0]
         for kernel in [o for o in attention_kernels(rule) if o not in ('plain', 'tiles')]:
-            yield Row(f'error of {name}', kernel, lambda: beside_plain(name, kernel, args.device, dtype),
+            yield Row(f'error of {name}', kernel, lambda: beside_plain(name, kernel, args),
                       lambda found, _: found['ratio'], "times the plain form's", 2.)
             yield function_row(args, name, kernel, xs)
         yield from model_rows(args, TUNED.get(name, ()), ('training', 'token'))
