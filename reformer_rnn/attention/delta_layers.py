@@ -155,7 +155,8 @@ def _check_writes(layer, max_beta, chunk_size):
 
 def _kernel_options(layer):
     "What a layer tells the kernels; layers pickled before they had a choice take any"
-    return dict(chunk_size=layer.options['chunk_size'], backend=layer.options.get('backend', 'auto'))
+    own = layer.options
+    return dict(chunk_size=own['chunk_size'], backend=own.get('backend', 'auto'))
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #3c10f2a1
 def _spread_rates(n):
