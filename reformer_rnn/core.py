@@ -93,9 +93,13 @@ def check_qkv(
         if x.ndim!=4:
             raise ValueError(f'{name} has shape {tuple(x.shape)}: expected (batch, heads, '
                              'positions, width)')
-        if not x.is_floating_point():
-            raise ValueError(f'{name} has dtype {x.dtype}: expected a floating point type')
+        if not x.is_floating_point() or x.itemsize<2:
+            raise ValueError(f'{name} has dtype {x.dtype}: expected a floating point type of 16 '
+                             'bits or more')
+        if x.device!=q.device:
+            raise ValueError(f'{name} is on {x.device}, q on {q.device}: move them to one device')
     of_q,of_k,of_v = q.shape,k.shape,v.shape
+    if not of_q[3]: raise ValueError(f'q has shape {tuple(of_q)}: expected a width of 1 or more')
     shared = grouped and of_q[0]==of_k[0] and of_k[1]>0 and of_q[1]%of_k[1]==0
     if not (shared or of_q[:2]==of_k[:2]) or of_k[:3]!=of_v[:3] or of_q[3]!=of_k[3]:
         raise ValueError(f'q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} do not '

@@ -37,13 +37,22 @@ def test_everything_is_on_the_device(name, tmp_path, monkeypatch):
     assert [path.stem for path in tmp_path.iterdir()] == [f'{found.file or found.name}-meta']
 
 def test_dry_run_on_a_cpu(tmp_path):
-    "What `make gpu` runs, once and small: every row is stored, and only kernels for a GPU refuse."
+    "What `make gpu` runs, once and small: every row is stored, only kernels for a GPU refuse, a second run goes on."
     path = Path(__file__).parent.parent/'tools/measure_gpu.py'
     script = module_from_spec(spec_from_file_location('measure_gpu', path))
     script.__spec__.loader.exec_module(script)
-    script.main(['--device', 'cpu', '--try', '--layers', 'linear', '--out', str(tmp_path/'gpu.json')])
+    call = ['--device', 'cpu', '--try', '--layers', 'softmax', 'linear', '--out', str(tmp_path/'gpu.json')]
+    script.main([*call, '--minutes', '0'])
+    assert all(row['left'] for row in read_json(tmp_path/'gpu.json')['rows'])
+    script.main(call)
     rows = read_json(tmp_path/'gpu.json')['rows']
-    assert {'training linear', 'token linear', 'error of delta', 'gated delta'} <= {row['name'] for row in rows}
+    script.main([*call, '--minutes', '0'])
+    again = read_json(tmp_path/'gpu.json')['rows']
+    assert [row for row in again if 'left' not in row] == [row for row in rows if 'refused' not in row]
+    named = {row['name']: row for row in rows if 'refused' not in row}
+    asked = 'training linear', 'token linear', 'token softmax', 'gradients of rsa', 'delta', 'hashed, 4 rounds'
+    assert all('at ' in named[name]['target'] for name in asked)
+    assert named['gradients of rsa']['met']
     for row in rows:
         assert ('refused' in row) == (row['kernel'] in ('fla', 'flex')), row
         assert 'CUDA' in row.get('refused', 'CUDA')

@@ -1,20 +1,25 @@
-"""What the attention functions cost on a GPU: by every kernel that can compute them, beside PyTorch's fused attention.
+"""What the attention functions and models cost on a GPU, beside what is asked of them: whoever has one for ten minutes
+runs this.
 
     python tools/measure_gpu.py --out results/gpu.json
 
-It uses flash-linear-attention where it is installed. Every row is printed and stored as soon as it is there, so that a
-run which is cut short loses nothing. First come the plain forms and models, then the kernels that have to be compiled,
-which takes up to a minute each."""
-import argparse, json, time
+First come errors, then times of the plain forms, of training and of tokens, and last what flash-linear-attention and
+FlexAttention compute, one rule after the other, since they take up to two minutes to tune themselves for each. Every
+row is printed and stored as soon as it is there, with its target. After eight minutes no row begins any more; the same
+command then measures what is missing. The end is a table of all targets."""
+import argparse, json, os, time
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Callable, NamedTuple
+
+os.environ.setdefault('TRITON_CACHE_AUTOTUNING', '1')  # a second run has not to tune again
 
 import torch
 import torch.nn.functional as F
 
 from reformer_rnn.core import record_choices, repeat_choices
-from reformer_rnn.files import write_json
+from reformer_rnn.files import read_json, write_json
 from reformer_rnn.attention.backend import attention_kernels, kernels_used
 from reformer_rnn.attention.decay import decay_attention
 from reformer_rnn.attention.delta import delta_attention
@@ -23,9 +28,21 @@ from reformer_rnn.attention.linear import linear_attention
 from reformer_rnn.attention.local import local_attention
 from reformer_rnn.attention.lsh import lsh_attention
 from reformer_rnn.attention.rem import rem_mix
+from reformer_rnn.models.lm import LM
 from reformer_rnn.papers.speed import byte_model, recurrent_layers
 from reformer_rnn.runs.measure import in_turns, peak_bytes
 from reformer_rnn.runs.record import environment
+
+# Milliseconds of both passes, of 4 sequences, 16 heads, 4,096 positions and width 64 in bfloat16, on an H100 or H200
+BOTH_PASSES = {('linear', 'plain'): 3., ('delta', 'plain'): 8., ('local, 512', 'plain'): 1.5,
+               ('local, 512', 'flex'): 1.5, ('hashed, 4 rounds', 'plain'): 9.,
+               ('linear', 'fla'): 1.8, ('delta', 'fla'): 3.3, ('gated delta', 'fla'): 5.}
+TIMES_SOFTMAX = dict.fromkeys(('linear', 'delta', 'gated_delta', 'retention', 'gated_linear'), .8)  # of its tokens/s
+TOKEN = (dict.fromkeys(('softmax', 'linear', 'local', 'gated_delta'), .5)
+         | dict.fromkeys(('lsh', 'rsa', 'block_recurrent'), 1.))  # milliseconds at batch 1
+# Models by the rule of flash-linear-attention that computes them there
+TUNED = {'linear': ['linear', 'convolved'], 'delta': ['delta', 'delta_product'], 'gated delta': ['gated_delta'],
+         'decay for each head': ['retention'], 'decay for each channel': ['gated_linear']}
 
 def fused(q, k, v): return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
@@ -71,20 +88,43 @@ def measure_function(f, xs, rounds, device):
     return dict(kernels=used, ms=milliseconds(dict(forward=forward, both=both), rounds, device),
                 launches=dict(forward=there.calls, backward=back.calls), peak_mib=peak_mib(both, device))
 
-def error_of(name, backend, device, dtype):
-    "Largest error of output and gradients on a small case, relative to the largest value in float64 on a CPU"
+def errors_of(name, kernels, args):
+    """Kernel -> errors of output and gradients on a short sequence, relative to the largest value in float64 on a CPU.
+    Heads and widths are those of the times, for which kernels tune themselves."""
     torch.manual_seed(0)
-    exact = {letter: x.detach().double() for letter, x in inputs('cpu', dtype, 1, 2, 300, 64).items()}
+    dtype = getattr(torch, args.dtype)
+    given = {letter: x.detach() for letter, x in inputs('cpu', dtype, 1, args.heads, 300, args.width).items()}
     def results(backend, place, xs):
         _, f, letters = functions(backend)[name]
         own = [xs[o].to(place).requires_grad_() for o in letters.split()]
         out = f(*own)
         return [o.detach().cpu().double() for o in (out, *torch.autograd.grad(out.float().square().sum(), own))]
-    given = {letter: x if letter in 'aAb' else x.to(dtype) for letter, x in exact.items()}
-    with record_choices() as made: wanted = results('plain', 'cpu', exact)
-    with repeat_choices([o.to(device) for o in made]):
-        found = results(backend, device, {o: x.float() if o in 'aAb' else x for o, x in given.items()})
-    return [((a-b).abs().max()/b.abs().max()).item() for a, b in zip(found, wanted)]
+    with record_choices() as made: wanted = results('plain', 'cpu', {o: x.double() for o, x in given.items()})
+    def errors(kernel):
+        with repeat_choices([o.to(args.device) for o in made]): found = results(kernel, args.device, given)
+        return [((a-b).abs().max()/b.abs().max()).item() for a, b in zip(found, wanted)]
+    return {kernel: errors(kernel) for kernel in kernels}
+
+def beside_plain(name, kernel, args):
+    "Errors of a kernel, and how many times those of the plain form they are, where these are not below rounding"
+    found = errors_of(name, ('plain', kernel), args)
+    least = torch.finfo(getattr(torch, args.dtype)).eps/4
+    return found | dict(ratio=max(a/max(b, least) for a, b in zip(found[kernel], found['plain'])))
+
+def gradient_error(layer, device):
+    "Difference of all gradients of a model in bfloat16 to those in float64 on a CPU, relative to their norm"
+    torch.manual_seed(0)
+    model = LM(60, 64, 2, 4, layer, max_len=150)
+    ids = torch.randint(60, (2, 150))
+    def gradients(dtype, place):
+        own = model.to(place, dtype)
+        logits = own(ids.to(place)).double().flatten(0, 1)
+        found = torch.autograd.grad(F.cross_entropy(logits, ids.to(place).flatten()), [*own.parameters()])
+        return torch.cat([o.flatten().double().cpu() for o in found])
+    model.to(torch.bfloat16)  # both begin with the same weights
+    with record_choices() as made: wanted = gradients(torch.float64, 'cpu')
+    with repeat_choices([o.to(device) for o in made]): found = gradients(torch.bfloat16, device)
+    return dict(error=((found-wanted).norm()/wanted.norm()).item())
 
 def model_of(name, size, room=0):
     "A model of bytes whose blocks all have a layer"
@@ -102,8 +142,9 @@ def train_speed(name, device, rounds, size):
         with torch.autocast(device, torch.bfloat16): logits = model(ids)
         F.cross_entropy(logits.float().flatten(0, 1), ids.flatten()).backward()
         optimiser.step()
+    with kernels_used() as used: step()
     ms = milliseconds(dict(step=step), rounds, device)['step']
-    return dict(tokens_per_second=round(1e3*b*n/ms), peak_mib=peak_mib(step, device))
+    return dict(kernels=used, tokens_per_second=round(1e3*b*n/ms), peak_mib=peak_mib(step, device))
 
 def token_speed(name, device, rounds, size):
     "Milliseconds of one more token, at batch 1, in bfloat16"
@@ -118,26 +159,85 @@ def token_speed(name, device, rounds, size):
 # Models: six blocks of the size of a small language model, or what a processor tries in seconds
 SIZES = {False: dict(batch=16, length=1024, width=512, blocks=6), True: dict(batch=1, length=32, width=16, blocks=1)}
 
-def rows(args, device):
+class Row(NamedTuple):
+    "A measurement, and what is asked of it"
+    name: str
+    kernel: str
+    measure: Callable  # () -> dict
+    value: Callable = None  # Of that dict and the rows before: the number to judge
+    unit: str = ''
+    most: float = None  # Target: at most
+    least: float = None  # Target: at least
+
+    def judge(self, found, rows):
+        "The number beside its target; nothing where nothing is asked"
+        if self.most is None and self.least is None: return {}
+        value = self.value(found, rows)
+        if value is None: return {}
+        if self.least is None: target, met = f'at most {self.most}', value <= self.most
+        else: target, met = f'at least {self.least}', value >= self.least
+        return dict(value=value, target=f'{target} {self.unit}', met=met)
+
+def of_softmax(found, rows):
+    "Tokens per second, beside those of the model of softmax attention"
+    known = [o['tokens_per_second'] for o in rows if o['name'] == 'training softmax' and 'tokens_per_second' in o]
+    return found['tokens_per_second']/known[0] if known else None
+
+def function_row(args, name, kernel, xs):
+    "Times of a function"
+    _, f, letters = functions(kernel)[name]
+    measure = lambda: measure_function(f, [xs[o] for o in letters.split()], args.rounds, args.device)
+    return Row(name, kernel, measure, lambda found, _: found['ms']['both'], 'ms',
+               BOTH_PASSES.get((name, kernel)))
+
+def model_rows(args, names, speeds):
+    "Times of training and of a token"
+    size = SIZES[args.try_it]
+    for name in names:
+        if args.layers and name not in args.layers: continue
+        if 'training' in speeds:
+            yield Row(f'training {name}', 'auto', lambda: train_speed(name, args.device, args.rounds, size), of_softmax,
+                      "of softmax's tokens", least=TIMES_SOFTMAX.get(name))
+        if 'token' in speeds:
+            yield Row(f'token {name}', 'auto', lambda: token_speed(name, args.device, args.rounds, size),
+                      lambda found, _: found['ms'], 'ms', TOKEN.get(name))
+
+def rows(args):
     "All measurements, in the order in which they are made"
-    dtype = getattr(torch, args.dtype)
-    xs = inputs(device, dtype, args.batch, args.heads, args.length, args.width)
-    def function(name, kernel):
-        rule, f, letters = functions(kernel)[name]
-        return lambda: measure_function(f, [xs[o] for o in letters.split()], args.rounds, device)
-    yield 'fused attention', 'torch', lambda: measure_function(fused, [xs[o] for o in 'qkv'], args.rounds, device)
+    xs = inputs(args.device, getattr(torch, args.dtype), args.batch, args.heads, args.length, args.width)
     plain = functions('plain')
-    for name in plain: yield name, 'plain', function(name, 'plain')
-    yield 'matrices of recurrences', 'plain', lambda: measure_function(
-        lambda v: rem_mix(v, 'regular', decay=.9)[0], [xs['v']], args.rounds, device)
-    for name in plain: yield f'error of {name}', 'plain', lambda: dict(errors=error_of(name, 'plain', device, dtype))
-    for what, speed in dict(training=train_speed, token=token_speed).items():
-        for name in args.layers or recurrent_layers():
-            yield f'{what} {name}', 'auto', lambda: speed(name, device, args.rounds, SIZES[args.try_it])
-    for name, (rule, _, _) in sorted(plain.items(), key=lambda o: o[0] not in ('local, 512', 'linear', 'delta')):
+    tuned = [o for names in TUNED.values() for o in names]
+    untuned = [o for o in recurrent_layers() if o not in tuned]
+    untuned.sort(key=lambda o: o not in TOKEN)  # first what something is asked of
+    yield Row('gradients of rsa', 'auto', lambda: gradient_error('rsa', args.device), lambda found, _: found['error'],
+              'of their norm', .05)
+    for name in plain:
+        yield Row(f'error of {name}', 'plain', lambda: errors_of(name, ('plain',), args))
+    yield Row('fused attention', 'torch',
+              lambda: measure_function(fused, [xs[o] for o in 'qkv'], args.rounds, args.device))
+    for name in plain: yield function_row(args, name, 'plain', xs)
+    yield Row('matrices of recurrences', 'plain', lambda: measure_function(
+        lambda v: rem_mix(v, 'regular', decay=.9)[0], [xs['v']], args.rounds, args.device))
+    asked = [o for o in untuned if o in TOKEN]
+    yield from model_rows(args, asked, ('training', 'token'))
+    for name in ('local, 512', *TUNED):
+        rule = plain[name][0]
         for kernel in [o for o in attention_kernels(rule) if o not in ('plain', 'tiles')]:
-            yield name, kernel, function(name, kernel)
-            yield f'error of {name}', kernel, lambda: dict(errors=error_of(name, kernel, device, dtype))
+            yield Row(f'error of {name}', kernel, lambda: beside_plain(name, kernel, args),
+                      lambda found, _: found['ratio'], "times the plain form's", 2.)
+            yield function_row(args, name, kernel, xs)
+        yield from model_rows(args, TUNED.get(name, ()), ('training', 'token'))
+    yield from model_rows(args, [o for o in untuned if o not in TOKEN], ('training', 'token'))
+
+def summary(rows):
+    "All targets, with what was measured"
+    for row in rows:
+        if 'target' in row:
+            met = 'met' if row['met'] else 'MISSED'
+            print(f"{row['name']:32}{row['kernel']:8}{row['value']:10.3g}  {row['target']:36}{met}")
+    for what in ('refused', 'left'):
+        names = [f"{row['name']} ({row['kernel']}): {row[what]}" for row in rows if what in row]
+        if names: print(f'{what}:', *names, sep='\n  ')
 
 def main(given=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -148,22 +248,39 @@ def main(given=None):
     parser.add_argument('--width', type=int, default=64)
     parser.add_argument('--dtype', default='bfloat16')
     parser.add_argument('--rounds', type=int, default=10)
+    parser.add_argument('--minutes', type=float, default=8, help='after which no row begins')
     parser.add_argument('--layers', nargs='*', help='of the models; all recurrent ones by default')
     parser.add_argument('--device', choices=('cuda', 'cpu'), default='cuda', help='cpu only to try it')
     parser.add_argument('--try', dest='try_it', action='store_true', help='everything once, in the smallest size')
     args = parser.parse_args(given)
     if args.try_it: args.batch, args.heads, args.length, args.width, args.rounds = 1, 2, 64, 16, 1
-    device = args.device
-    if device == 'cuda' and not torch.cuda.is_available():
+    if args.device == 'cuda' and not torch.cuda.is_available():
         parser.error('there is no CUDA device here; try the script with --device cpu --try')
-    record = dict(environment=environment(device), config=vars(args), rows=[])
-    for name, kernel, measure in rows(args, device):
-        start = time.perf_counter()
-        try: found = measure()
-        except (ValueError, RuntimeError) as e: found = dict(refused=str(e).split('\n')[0][:300])
-        row = dict(name=name, kernel=kernel, seconds=round(time.perf_counter()-start, 2)) | found
-        print(json.dumps(row), flush=True)
-        record['rows'].append(row)
+    record = go_on(args)
+    known = {(row['name'], row['kernel']): row for row in record['rows'] if not {'refused', 'left'} & row.keys()}
+    record['rows'] = []
+    began = time.perf_counter()
+    for row in rows(args):
+        record['rows'].append(known.get((row.name, row.kernel)) or measure_row(row, record['rows'], began, args))
         write_json(args.out, record)
+    summary(record['rows'])
+
+def go_on(args):
+    "The record of an earlier run with the same code, device and settings, or a new one"
+    config = {key: value for key, value in vars(args).items() if key != 'minutes'} | dict(out=str(args.out))
+    new = dict(environment=environment(args.device), config=config, rows=[])
+    old = read_json(args.out) if args.out.exists() else new
+    same = [(o['config'], *(o['environment'][k] for k in ('commit', 'device', 'torch'))) for o in (old, new)]
+    return old if same[0] == same[1] else new
+
+def measure_row(row, before, began, args):
+    "Measure and print a row, unless the time is over"
+    start = time.perf_counter()
+    try: found = dict(left='no time') if start-began > 60*args.minutes else row.measure()
+    except Exception as e: found = dict(refused=str(e).split('\n')[0][:300])
+    judged = {} if {'refused', 'left'} & found.keys() else row.judge(found, before)
+    shown = dict(name=row.name, kernel=row.kernel, seconds=round(time.perf_counter()-start, 2)) | found | judged
+    print(json.dumps(shown), flush=True)
+    return shown
 
 if __name__ == '__main__': main()

@@ -168,14 +168,16 @@ def spread_decays(
     shape:tuple, # (b, h, n, d)
     dtype:torch.dtype, # Type of the result
     real:Tensor=None, # Key mask (b, n): nothing decays at padding
+    channels:bool=True, # May each channel have its own?
 )->Tensor: # (b, h, n, 1) or (b, h, n, d)
     "The decays of all positions, or `ValueError`"
     b,h,n,d = shape
     given = tuple(decay.shape)
-    shapes = {1: (h,), 3: (b,h,n), 4: (b,h,n,d)}
-    if given!=shapes.get(decay.ndim):
-        raise ValueError(f'decay has shape {given}: expected one per head, {(h,)}, one per '
-                         f'position, {(b,h,n)}, or one per channel, {(b,h,n,d)}')
+    shapes = {'head': (h,), 'position': (b,h,n)}
+    if channels: shapes['channel'] = b,h,n,d
+    if given not in shapes.values():
+        expected = ', or '.join(f'one per {name}, {shape}' for name,shape in shapes.items())
+        raise ValueError(f'decay has shape {given}: expected {expected}')
     if real is not None and decay.ndim>1:
         seen = real[:,None] if decay.ndim==3 else real[:,None,:,None]
         decay = decay.masked_fill(~seen, 1.)

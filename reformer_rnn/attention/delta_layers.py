@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor,nn
 
 from ..core import check_int,check_mask,state_type
+from .backend import check_backend
 from .convolution import ShortConvolution
 from .delta import delta_attention
 from .layer import (
@@ -43,14 +44,14 @@ class DeltaLayer(AttentionLayer):
         gated:bool=False, # A decay for each position and head, and a gate for the output?
         n_steps:int=1, # Writes for each position
         chunk_size:int=None, # Positions in a chunk, as in `delta_attention`
+        backend:str='auto', # Kernel, as in `delta_attention`
         **kwargs, # `d_head`, `causal`, `bias`, `max_len`, `depth` of `AttentionLayer`
     ):
         super().__init__(d_model, n_heads, **kwargs)
-        _check_writes(self, max_beta)
+        _check_writes(self, max_beta, chunk_size)
         self.max_beta = max_beta
         self.gated = gated
         self.n_steps = check_int('n_steps', n_steps)
-        if chunk_size is not None: check_int('chunk_size', chunk_size)
         size = check_int('conv_size', conv_size, minimum=0)
         self.width = self.n_heads*self.d_head
         self.key_width = self.n_steps*(self.kv_heads or self.n_heads)*self.d_head
@@ -61,6 +62,7 @@ class DeltaLayer(AttentionLayer):
         self.norm = nn.RMSNorm(self.d_head, eps=1e-5)
         if gated: self.add_gates()
         self.options = dict(conv_size=conv_size, max_beta=max_beta, chunk_size=chunk_size)
+        self.options['backend'] = check_backend('delta', backend)
 
     def own_weights(self, weights):
         "Weights of another layer, with the projections of queries, keys and values in one"
@@ -102,7 +104,7 @@ class DeltaLayer(AttentionLayer):
         if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
         q,k,v = _convolved_heads(self, qkv, angles)
         out,S = delta_attention(q, k, v, beta, decay=decay, n_steps=self.n_steps, mask=mask,
-                                normalize_keys=True, state=S, chunk_size=self.options['chunk_size'])
+                                normalize_keys=True, state=S, **_kernel_options(self))
         out = self.norm(out.to(self.norm.weight.dtype))
         return out if gate is None else out*F.silu(gate),DeltaState(S, inputs)
 
@@ -141,14 +143,20 @@ def _parts(state, conv):
     return state
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #93359f40
-def _check_writes(layer, max_beta):
+def _check_writes(layer, max_beta, chunk_size):
     "Refuse what the delta rule cannot do"
+    if chunk_size is not None: check_int('chunk_size', chunk_size)
     if not layer.causal:
         raise ValueError(f'{layer.name} overwrites the past, so it needs causal=True; for both '
                          'directions use linear attention')
     if not 0<max_beta<=2:
         raise ValueError(f'max_beta={max_beta}: expected a number above 0 and at most 2, '
                          'where a write turns the sign')
+
+def _kernel_options(layer):
+    "What a layer tells the kernels; layers pickled before they had a choice take any"
+    own = layer.options
+    return dict(chunk_size=own['chunk_size'], backend=own.get('backend', 'auto'))
 
 # %% ../../nbs/10_attention/18_delta_layers.ipynb #3c10f2a1
 def _spread_rates(n):
@@ -182,8 +190,8 @@ class DeltaAttention(DeltaLayer):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of
-        # `AttentionLayer`
+        # `conv_size`, `max_beta`, `chunk_size`, `backend` of `DeltaLayer`; `d_head`, `causal`,
+        # `bias` of `AttentionLayer`
         **kwargs,
     ):
         _check_options('delta', kwargs)
@@ -196,8 +204,8 @@ class GatedDeltaAttention(DeltaLayer):
     def __init__(self,
         d_model:int, # Width of input and output
         n_heads:int, # Number of heads
-        # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of
-        # `AttentionLayer`
+        # `conv_size`, `max_beta`, `chunk_size`, `backend` of `DeltaLayer`; `d_head`, `causal`,
+        # `bias` of `AttentionLayer`
         **kwargs,
     ):
         _check_options('gated_delta', kwargs)
@@ -212,8 +220,8 @@ class DeltaProductAttention(DeltaLayer):
         n_heads:int, # Number of heads
         n_steps:int=2, # Writes for each position; two of them can rotate the state in any plane
         gated:bool=False, # Add a decay for each position and head, and a gate for the output?
-        # `conv_size`, `max_beta`, `chunk_size` of `DeltaLayer`; `d_head`, `causal`, `bias` of
-        # `AttentionLayer`
+        # `conv_size`, `max_beta`, `chunk_size`, `backend` of `DeltaLayer`; `d_head`, `causal`,
+        # `bias` of `AttentionLayer`
         **kwargs,
     ):
         super().__init__(d_model, n_heads, n_steps=n_steps, gated=gated, **kwargs)

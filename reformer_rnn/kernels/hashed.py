@@ -158,7 +158,7 @@ def _attend(q, k, v, reaches, bucket_size, window, causal, scale):
     R = reaches.order.shape[2]
     wide = torch.promote_types(q.dtype, torch.float32)
     tables = _table(q),_table(k*scale),_table(v)
-    out = v.new_empty(b, n, h, dv)
+    out = v.new_empty(b, n, h, dv, dtype=wide)
     total,*parts = v.new_empty(1+R, b, n, h, dtype=wide)
     for block in _blocks(q, bucket_size, window):
         mean = v.transpose(1,2)[block.at].to(wide)
@@ -173,7 +173,7 @@ def _attend(q, k, v, reaches, bucket_size, window, causal, scale):
             logsum = torch.logaddexp(logsum, new)
             part[block.at] = new.view(shape)
         mean = mean.view(*shape, dv)
-        out[block.at] = mean.to(out.dtype)
+        out[block.at] = mean
         total[block.at] = logsum.view(shape)
     return out.transpose(1,2),total,*parts
 
@@ -249,7 +249,7 @@ class _HashedAttention(torch.autograd.Function):
         with without_autocast(q): out,*sums = _attend(q, k, v, reaches, *options)
         ctx.save_for_backward(q, k, v, *reaches, out, *sums)
         ctx.options = options
-        return out
+        return out.to(v.dtype)
 
     @staticmethod
     def backward(ctx, g):

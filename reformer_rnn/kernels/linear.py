@@ -80,7 +80,8 @@ class _CausalLinear(torch.autograd.Function):
         (b,h,n,c) = q.shape
         dv = v.shape[-1]
         dtype = torch.promote_types(q.dtype, torch.float32)
-        whole = v.new_empty(b, n, h, dv)
+        # not rounded to 16 bits: the gradient of a query is a difference to what it read
+        whole = v.new_empty(b, n, h, dv, dtype=dtype)
         den = v.new_empty(b, h, n, 1, dtype=dtype)
         out = whole.transpose(1,2)
         groups,parts = tile_slices(q, C)
@@ -106,7 +107,7 @@ class _CausalLinear(torch.autograd.Function):
         ctx.phi = phi
         # no zeros as large as the state where its gradient is not asked for
         ctx.set_materialize_grads(False)
-        return whole,states[-1]
+        return whole.to(v.dtype),states[-1]
 
 # %% ../../nbs/15_kernels/02_linear.ipynb #cd2fc8d5
 def _output_gradients(buffers, g, o, d):
