@@ -175,6 +175,7 @@ def last_of(op, x, zero, one, m, n, every, axis):
     start = given(-n.const_value.numpy().item(), 'start')
     return op.Slice(x, start, given(2**63-1, 'end'), given(axis.as_int(), 'axis'))
 
+# %% ../../nbs/30_models/17_export.ipynb #9a7d6b1d
 def shorten(
     model, # Model in the form of onnxscript; it is changed
 ):
