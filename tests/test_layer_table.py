@@ -9,8 +9,9 @@ from reformer_rnn.all import LM, attention_layers, export_model
 def table():
     "Layer -> cells of its line in the stored table"
     cells = json.loads(Path('nbs/80_howto/05_outside.ipynb').read_text())['cells']
-    stored = ''.join(line for c in cells for o in c.get('outputs', ()) for line in o.get('data', {}).get('text/markdown', ''))
-    lines = [[o.strip() for o in line.strip('| ').split('|')] for line in stored.splitlines() if line.startswith('| `')]
+    outputs = [o.get('data', {}) for c in cells for o in c.get('outputs', ())]
+    stored = [line for o in outputs for line in o.get('text/markdown', ()) if line.startswith('| `')]
+    lines = [[o.strip() for o in line.strip('| \n').split('|')] for line in stored]
     return {name.strip('`'): cells for name, *cells in lines}
 
 def test_has_every_layer():
