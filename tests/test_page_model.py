@@ -63,3 +63,15 @@ def test_shows_both_ways_on_a_phone(tab):
     tab.get_by_role('textbox').fill('The other way')
     tab.get_by_role('button', name='Start again').click()
     assert tab.evaluate('shown.count()') == len('The other way')
+
+@pytest.mark.parametrize('without, says', [
+    ('delete globalThis.TextDecoder', 'cannot turn a text into bytes'),
+    ('HTMLCanvasElement.prototype.getContext = () => null', 'draws no pictures'),
+    ('globalThis.atob = () => { throw new Error("no memory is left"); }', 'no memory is left')])
+def test_says_what_a_browser_lacks(tab, without, says):
+    page = tab.context.browser.new_page()
+    page.add_init_script(without)
+    page.goto(tab.url)
+    assert says in page.get_by_role('alert').inner_text()
+    assert page.evaluate('shown') is None and not page.locator('button').count()
+    page.close()

@@ -20,7 +20,7 @@ from ..core import (
 from .cache import (
     WeightsMark,append_positions,in_room,last_positions,weights_mark)
 from .layer import (
-    QKVAttention,padding_first,register_attention,sdpa,split_heads,take_positions)
+    QKVAttention,padding_first,register_attention,sdpa,take_positions)
 from .local import all_real,toeplitz
 from .rsa import REM,blend,new_matrices
 from .softmax import KVState,allowed_pairs,causal_memory,hide_all
@@ -210,8 +210,7 @@ class RelativeScores(QKVAttention):
             n = self.clamp_len+1
             if not open_size(m): n = min(m, n)
         R = distance_codes(n, self.d_model, like.dtype, like.device)
-        r = self.to_r(self.dropout(R))[None]
-        r = split_heads(r, self.n_heads)[0]
+        r = self.to_r(self.dropout(R)).unflatten(-1, (self.n_heads,-1)).transpose(0, 1)
         if n is m: return r
         distance = torch.arange(m, device=like.device)
         return r[:,distance.clamp(max=n-1)]

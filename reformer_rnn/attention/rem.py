@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..core import (
-    check_choice,check_int,check_mask,count_pieces,values_known,without_autocast)
+    check_choice,check_int,check_mask,count_pieces,open_size,values_known,without_autocast)
 from .local import toeplitz
 
 # %% ../../nbs/10_attention/07_rem.ipynb #ae7750da
@@ -49,10 +49,12 @@ def rem_matrix(
     lag = _rem_lags(n, m).to(decay.device)
     if not causal: lag = lag.abs()
     check_int('dilation', dilation)
-    seen = (lag>0) & (lag%dilation==0)
+    seen = lag>0
     if truncate is not None: seen = seen & (lag<=check_int('truncate', truncate))
-    steps = (lag//dilation).clamp(min=1)
-    steps = steps.to(decay.dtype) # whole numbers wherever it matters
+    if dilation>1:
+        seen = seen & (lag%dilation==0)
+        lag = lag//dilation
+    steps = lag.clamp(min=1).to(decay.dtype) # whole numbers wherever it matters
     p = decay**steps
     if kind!='regular':
         wave = getattr(torch, kind)
@@ -360,6 +362,29 @@ def _rem_step(
     else: turned = (factor(rho.decay)*x).unsqueeze(2)
     return rho.read(due),torch.cat([z[:,:,:,1:],turned], 3)
 
+# %% ../../nbs/10_attention/07_rem.ipynb #5b5aa6bd
+def _mix_pairs(
+    v:Tensor, # Values, (b, h, n, w)
+    rho:Eigenvalues, # Of these heads
+    d:int, # Dilation
+    z:Tensor, # State, (b, h, parts, d, w)
+): # `(out, z)`
+    "The recurrence by all pairs of positions, for graphs in which their number is left open"
+    n = v.shape[2]
+    t = torch.arange(n+d, device=v.device)
+    steps = t if d==1 else t//d
+    powers = rho.powers(steps.to(rho.decay.dtype)).to(v.dtype)
+    if d>1: z = z[:,:,:,t%d]
+    kept = powers[:,:1,:,None]*z
+    if rho.parts==2: # i(x+iy) = -y+ix
+        kept = kept+powers[:,1:,:,None]*z.flip(2)*z.new_tensor([-1.,1.]).view(2,1,1)
+    lag = t[:,None]-t[:n]
+    seen = lag>0
+    if d>1: seen = seen & (lag%d==0)
+    P = torch.where(seen, powers[:,:,lag.clamp(min=0)], 0.)
+    found = P @ v.unsqueeze(2)+kept
+    return rho.read(found[:,:,:,:n]),found[:,:,:,n:]
+
 # %% ../../nbs/10_attention/07_rem.ipynb #8f6c7406
 def _mix_truncated(
     v:Tensor, # Values, (b, h, n, w)
@@ -505,7 +530,8 @@ def _mix_runs(v, rho, runs, causal, truncate, states, C):
     "Output and states of all runs of heads"
     n = v.shape[2]
     one = n==1 and causal
-    if truncate is None and not one:
+    free = open_size(n) and causal
+    if truncate is None and not one and not free:
         least = min(d for _,_,d in runs)
         weights = _chunk_weights(rho, n, least, C, causal, v.dtype).of_runs(runs)
     found = []
@@ -515,6 +541,7 @@ def _mix_runs(v, rho, runs, causal, truncate, states, C):
         if truncate is not None:
             found.append((_mix_truncated(x, own, d, C, causal, min(truncate, n)//d),None))
         elif one: found.append(_rem_step(x, own, z))
+        elif free: found.append(_mix_pairs(x, own, d, z))
         else: found.append(_mix_chunks(x, next(weights), d, causal, z))
     outs,states = zip(*found)
     return outs[0] if len(outs)==1 else torch.cat(outs, 1),states

@@ -174,6 +174,7 @@ const mechanisms = {
   model({prompt}, view) {
     const place = html('div'), script = html('script', {src: new URL('model.js', home)});
     script.addEventListener('load', () => mountModel(place, {prompt}));
+    script.addEventListener('error', () => { place.textContent = 'The model cannot run here: its script is missing.'; });
     view(place);
     const load = (seen, watch) => { if (seen.some(o => o.isIntersecting)) { watch.disconnect(); place.after(script); } };
     new IntersectionObserver(load, {rootMargin: '0px 0px -200px'}).observe(place);
