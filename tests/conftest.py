@@ -64,7 +64,7 @@ HEAVY = ('torch', 'torch._dynamo', 'torch._inductor.pattern_matcher', 'torch.dis
          'torch.distributed.tensor.experimental', 'fastai.callback.all', 'fastai.text.all', 'scipy.signal',
          'sklearn.linear_model', 'pandas', 'matplotlib.pyplot', 'nbdev.test', 'execnb.shell', 'IPython.core.oinspect',
          'tokenizers', 'transformers.models.gpt2.modeling_gpt2', 'safetensors.torch', 'nbdev.processors', 'ziamath',
-         'fontTools.subset')
+         'fontTools.subset', 'pytest')
 
 # Of the package these processes have nothing. The server of Python 3.11 does not look where pytest looks for modules,
 # and says nothing when it finds none: only installed ones can be named.
@@ -117,8 +117,8 @@ def as_script(script, folder, args, out, err):
     runpy.run_path(script, run_name='__main__')
 
 def borrowing_venv(folder):
-    "A new virtual environment in `folder` that sees the packages installed here; the path of its Python."
-    venv.create(folder, with_pip=True)
+    "A new virtual environment in `folder` that sees the packages installed here, pip too; the path of its Python."
+    venv.create(folder)
     python = folder/'bin'/'python'
     own = run(python, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))').strip()
     # A path in a .pth file is searched after the environment's own packages. The .pth files found there are not

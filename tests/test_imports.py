@@ -3,7 +3,7 @@ import json, subprocess, sys
 
 from conftest import ROOT
 
-HEAVY = 'fastai', 'pandas', 'matplotlib', 'sklearn', 'scipy', 'IPython', 'transformers'
+HEAVY = 'fastai', 'pandas', 'matplotlib', 'sklearn', 'scipy', 'IPython', 'transformers', 'torch._dynamo'
 LIGHT = 'core', 'files', 'pretrained', 'attention', 'kernels', 'blocks', 'models'
 
 # In turn, so that what appears belongs to the module that was imported last

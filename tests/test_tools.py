@@ -4,6 +4,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import nbformat
+import pip
 import pytest
 from PIL import Image
 from conftest import LONG, ROOT, forked_script, run
@@ -226,17 +227,28 @@ printed
     (project/'images'/'readme_2.svg').write_text('')
     assert 'images/readme_2.svg' in tool('make_readme.py', project, '--check').stderr, 'a picture of yesterday stays'
 
-def test_check_env_removes_a_torchvision_that_does_not_load(tmp_path):
-    source = tmp_path/'source'
-    python = tmp_path/'venv'/'bin'/'python'
-    source.mkdir()
-    (source/'torchvision.py').write_text('raise RuntimeError("operator torchvision::nms does not exist")')
-    (source/'setup.py').write_text('from setuptools import setup\nsetup(name="torchvision", '
-                                   'py_modules=["torchvision"])')
-    run(sys.executable, '-m', 'pip', 'wheel', '-q', '--no-deps', '--no-build-isolation', '-w', tmp_path, source)
-    venv.create(tmp_path/'venv', with_pip=True)
-    run(python, '-m', 'pip', 'install', '-q', '--no-index', next(tmp_path.glob('*.whl')))
+def empty_venv(folder):
+    "A virtual environment in which nothing is installed; its folder of packages, and its Python."
+    venv.create(folder, symlinks=True)
+    python = folder/'bin'/'python'
+    return Path(run(python, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))').strip()), python
 
+def install_by_hand(site, name, **files):
+    "Lay modules and what pip knows of them into a folder of packages; the folder of the latter."
+    info = site/f'{name}-1.0.dist-info'
+    info.mkdir()
+    for module, text in files.items(): (site/f'{module}.py').write_text(text)
+    (info/'METADATA').write_text(f'Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n')
+    compiled = [f'__pycache__/{o}.cpython-311.pyc,,' for o in files]
+    listed = [f'{o}.py,sha256=x,8' for o in files] + [f'{info.name}/METADATA,,', *compiled, f'{info.name}/RECORD,,']
+    (info/'RECORD').write_text(''.join(line + '\n' for line in listed))
+    return info
+
+def test_check_env_removes_a_torchvision_that_does_not_load(tmp_path):
+    site, python = empty_venv(tmp_path/'venv')
+    (site/'pip').symlink_to(Path(pip.__file__).parent)
+    install_by_hand(site, 'torchvision',
+                    torchvision='raise RuntimeError("operator torchvision::nms does not exist")')
     check = lambda *args: subprocess.run([python, ROOT/'tools'/'check_env.py', 'json', *args], capture_output=True,
                                          text=True)
     assert 'torchvision does not load' in check().stderr
@@ -248,16 +260,8 @@ def test_check_env_removes_a_torchvision_that_does_not_load(tmp_path):
 @pytest.fixture
 def site(tmp_path):
     "The folder of packages of a virtual environment with one small package, installed by hand."
-    venv.create(tmp_path/'venv', symlinks=True)
-    python = tmp_path/'venv'/'bin'/'python'
-    site = Path(run(python, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))').strip())
-    info = site/'small-1.0.dist-info'
-    info.mkdir()
-    (site/'small.py').write_text('one = 1\n')
-    (info/'METADATA').write_text('Metadata-Version: 2.1\nName: small\nVersion: 1.0\n')
-    compiled = '__pycache__/small.cpython-311.pyc,,'
-    listed = 'small.py,sha256=x,8', 'small-1.0.dist-info/METADATA,,', compiled, 'small-1.0.dist-info/RECORD,,'
-    (info/'RECORD').write_text(''.join(line + '\n' for line in listed))
+    site, _ = empty_venv(tmp_path/'venv')
+    install_by_hand(site, 'small', small='one = 1\n')
     return site
 
 def mend(site):

@@ -393,7 +393,7 @@ class FeedbackAttention(TwoWayAttention):
     (Hutchins et al. 2022, section 3.7)"""
     name = 'feedback'
     def check(self, x, state, context):
-        "Require the memory of a recurrent layer"
+        "Require the memory of a recurrent layer, or raise `ValueError`"
         super().check(x, state, None)
         if not isinstance(context, tuple) or len(context)!=2:
             raise ValueError('a layer with feedback needs the memory of a recurrent layer as its '

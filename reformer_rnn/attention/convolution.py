@@ -102,7 +102,7 @@ class ConvolvedState(NamedTuple):
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #a288e53c
 @register_attention('convolved')
 class ConvolvedAttention(AttentionLayer):
-    "A short convolution in front of another layer"
+    "A short convolution in front of another layer; `ValueError` if that is not causal, or no RNN"
     state_type = ConvolvedState
     def __init__(self,
         d_model:int, # Width of input and output

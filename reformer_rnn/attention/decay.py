@@ -296,7 +296,8 @@ def decay_attention(
 
 # %% ../../nbs/10_attention/06_decay.ipynb #f35b95f6
 class ForgettingAttention(QKVAttention):
-    "Base of layers with a decaying state: no normaliser, a norm over each head, a gate"
+    """Base of layers with a decaying state: no normaliser, a norm over each head, a gate;
+    `ValueError` if not causal"""
     state_type = Tensor
     bounded = True
     rule = 'decay'

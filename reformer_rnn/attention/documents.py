@@ -7,6 +7,8 @@ __all__ = ['cut_groups', 'Packing', 'take_rows', 'read_documents', 'as_packing',
            'refuse_state', 'keeps_apart', 'read_in_a_row', 'read_packed']
 
 # %% ../../nbs/10_attention/21_documents.ipynb #400801b8
+from functools import wraps
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -121,8 +123,17 @@ def take_rows(
     "The rows at these places"
     return F.embedding(places, x)
 
+# %% ../../nbs/10_attention/21_documents.ipynb #c400df7e
+def outside_graphs(f):
+    "Keep a function out of compiled graphs; `torch.compiler.disable` alone would load the compiler"
+    @wraps(f)
+    def call(*args, **kwargs):
+        if not torch.compiler.is_compiling(): return f(*args, **kwargs)
+        return torch.compiler.disable(f)(*args, **kwargs)
+    return call
+
 # %% ../../nbs/10_attention/21_documents.ipynb #4a323365
-@torch.compiler.disable
+@outside_graphs
 def read_documents(
     read, # `(x, mask) -> (y, state)`: a layer, or anything that mixes positions
     x:Tensor, # (b, n, d)
@@ -203,7 +214,7 @@ def keeps_apart(
     kernels = attention_kernels(layer.rule).values()
     return any(o.documents and not o.refusal(q, q, q, None, None) for o in kernels)
 
-@torch.compiler.disable
+@outside_graphs
 def read_in_a_row(
     layer, # An attention layer
     x:Tensor, # (b, n, d_model)

@@ -124,7 +124,7 @@ def project_heads(
 # %% ../../nbs/10_attention/05_feature_maps.ipynb #a7e34946
 class Favor(Pretrained):
     """Positive orthogonal random features (Choromanski et al. 2021), an unbiased estimate of
-    exp(q·k/sqrt(d))"""
+    exp(q·k/sqrt(d)); `ValueError` for an odd number of them"""
     positive = True # so that linear attention notices when they have vanished
     def __init__(self,
         d_head:int, # Width of a head

@@ -378,7 +378,8 @@ class AttentionLayer(TokenByToken, HeadedLayer):
     # `(y, state)`: y is (b, n, d_model); the state is None for a layer that is neither causal nor
     # reads a context, and for rows of several documents
     ):
-        "Mix the positions of `x`, continuing from `state`, or read a context"
+        """Mix the positions of `x`, continuing from `state`, or read a context; raises what `check`
+        does, and `ValueError` for a mask beside a prepared context"""
         self.check(x, state, context)
         check_mask_type(mask)
         if starts is not None: return read_packed(self, x, state, context, mask, starts)

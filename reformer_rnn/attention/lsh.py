@@ -449,7 +449,8 @@ class DrawnRotations:
 # %% ../../nbs/10_attention/03_lsh.ipynb #c9c0ef42
 @register_attention('lsh', reads_context=True)
 class LSHAttention(DrawnRotations, SharedQKAttention):
-    "LSH attention; the parameters are those of `SharedQKAttention`"
+    """LSH attention; the parameters are those of `SharedQKAttention`. `ValueError` if it is bounded
+    and not a causal band"""
     state_type = LSHState
     state_axes = _POSITIONS
     in_room = AttentionLayer.in_room # it has no mask that may be missing

@@ -247,7 +247,7 @@ def look_up(
 @register_attention('memorizing')
 class MemorizingAttention(SlidingAttention):
     """Sliding-window attention, mixed with attention to the nearest keys of a store (Wu et al.
-    2022; Hutchins et al. 2022, section 4)"""
+    2022; Hutchins et al. 2022, section 4); `ValueError` if the store is smaller than a window"""
     projects_keys = False # what it looks up has no position
     state_type = MemoryState
     counts_padding = True

@@ -81,7 +81,8 @@ def is_causal_mask(
 
 # %% ../../nbs/10_attention/24_multihead.ipynb #615c12c9
 class DropInAttention(nn.Module):
-    "An attention layer with the arguments and the weights of `nn.MultiheadAttention`"
+    """An attention layer with the arguments and the weights of `nn.MultiheadAttention`;
+    `ValueError` for dropout of weights that are not formed"""
     in_proj_bias = None # tells nn.TransformerEncoderLayer that its fast path is not for this one
     _qkv_same_embed_dim = True
     def __init__(self,

@@ -202,7 +202,8 @@ class ProbSparseAttention(QKVAttention):
         return sample
 
     def attend(self, q, k, v, state, mask):
-        "Pick queries, attend, and blend with the matrices if there are any"
+        """Pick queries, attend, and blend with the matrices if there are any; `ValueError` for a
+        state or a mask"""
         if state is not None:
             raise ValueError('probsparse attention cannot continue from a state: which queries '
                              'attend depends on all of them, also on later ones; give it the '

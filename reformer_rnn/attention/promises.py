@@ -153,7 +153,7 @@ class LayerReader(StateTools):
         self.module = subject.module()
 
     def read(self, x, state=None, mask=None):
-        "Output and state"
+        "Output and state; `Failed` without one, `Skipped` if it is no tree of tensors"
         y,new = self.subject.call(self.module, x, state, mask)
         if self.keeps and new is None: raise Failed('takes a state and returns none')
         if self.trees and not is_tree(new):

@@ -159,7 +159,8 @@ def _extend_memory(
 
 # %% ../../nbs/10_attention/09_relative.ipynb #87c84d2e
 class RelativeScores(QKVAttention):
-    "Projections and scores of relative attention, whatever is remembered (Dai et al. 2019)"
+    """Projections and scores of relative attention, whatever is remembered (Dai et al. 2019);
+    `ValueError` if not causal, or of odd width"""
     def __init__(self,
         d_model:int, # Width of input and output, even
         n_heads:int, # Number of heads

@@ -164,7 +164,7 @@ class Subject:
     def pair(self,
         out, # What a layer has returned
     ): # `(y, state)`
-        "The output, and the state if there can be one"
+        "The output, and the state if there can be one; `Failed` if the layer returns anything else"
         if isinstance(out, (tuple,list)) and len(out)==2 and isinstance(out[0], Tensor):
             return out[0],out[1] if self.takes_state else None
         y = first_tensor(out)

@@ -27,7 +27,8 @@ def rotate(
 
 # %% ../../nbs/10_attention/26_rotary.ipynb #63d0aed0
 class Rotary(Movable):
-    "The angles of rotary positions (Su et al. 2021)"
+    """The angles of rotary positions (Su et al. 2021); `ValueError` for heads of odd width and a
+    base of at most 1"""
     def __init__(self,
         d_head:int, # Width of a head, even
         base:float=10000., # θ: the slowest pair needs about 2πθ positions for a turn

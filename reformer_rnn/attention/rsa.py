@@ -310,7 +310,7 @@ class RSA(QKVAttention):
         return state._replace(kv=state_in_room(state.kv, n))
 
     def attend(self, q, k, v, state, mask):
-        "Softmax attention and matrices, blended"
+        "Softmax attention and matrices, blended; `ValueError` for a state without their sums"
         b,h,n,_ = q.shape
         check_mask(mask, (b,h,n,k.shape[2]), key_only=True)
         v = hide_padding(v, mask) # for the matrices

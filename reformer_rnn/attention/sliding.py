@@ -99,7 +99,7 @@ def new_scale(
 # %% ../../nbs/10_attention/12_sliding.ipynb #a65b4b7a
 class CosineScores(QKVAttention):
     """Scores of unit queries and keys, with a scale for each head and a learned number for each
-    distance in a window (Hutchins et al. 2022, section 3.3)"""
+    distance in a window (Hutchins et al. 2022, section 3.3); `ValueError` if not causal"""
     backend = 'auto' # of layers that were pickled before they had a choice
     def __init__(self,
         d_model:int, # Width of input and output

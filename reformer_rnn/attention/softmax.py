@@ -159,13 +159,10 @@ def attention_weights(
     "The weights that a linear function of the values applies: its output for the identity matrix"
     return attend(torch.eye(n, dtype=dtype).expand(b, h, n, n))
 
-# %% ../../nbs/10_attention/01_softmax.ipynb #77a4deaa
-@register_attention('softmax', reads_context=True)
-class SoftmaxAttention(QKVAttention):
-    "Softmax attention with separate queries, keys and values"
+# %% ../../nbs/10_attention/01_softmax.ipynb #6a313255
+class KeepsPositions:
+    "What is the same in layers whose state has the keys and values of all positions"
     full_masks = True
-    shares_keys = True
-    rule = 'local' # documents one after the other are windows
     state_type = KVState
     state_axes = 2,2,1
     def even_steps(self, state):
@@ -176,6 +173,18 @@ class SoftmaxAttention(QKVAttention):
         "Keys, values and mask of n positions"
         return state_in_room(state, n)
 
+    def read(self, q, state):
+        "Attend to all keys of the state"
+        k,v,mask = cast_state(state, q.dtype)
+        return softmax_attention(q, k, v, mask=mask)[0]
+
+# %% ../../nbs/10_attention/01_softmax.ipynb #77a4deaa
+@register_attention('softmax', reads_context=True)
+class SoftmaxAttention(KeepsPositions, QKVAttention):
+    "Softmax attention with separate queries, keys and values"
+    shares_keys = True
+    rule = 'local' # documents one after the other are windows
+
     def attend(self, q, k, v, state, mask):
         "Call `softmax_attention`"
         return softmax_attention(q, k, v, causal=self.causal, mask=mask, state=state)
@@ -184,11 +193,6 @@ class SoftmaxAttention(QKVAttention):
         "Keys, values and mask of the context"
         kv = self.keys_values(real_context(context, mask))
         return KVState(*kv, map_state(torch.clone, mask))
-
-    def read(self, q, state):
-        "Attend to all keys of the state"
-        k,v,mask = cast_state(state, q.dtype)
-        return softmax_attention(q, k, v, mask=mask)[0]
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #997493c8
 def unit_keys(
@@ -251,19 +255,8 @@ def not_self(
 
 # %% ../../nbs/10_attention/01_softmax.ipynb #3ac93e3d
 @register_attention('shared_qk', reads_context=True)
-class SharedQKAttention(AttentionLayer):
+class SharedQKAttention(KeepsPositions, AttentionLayer):
     "Full attention with one projection for queries and keys"
-    full_masks = True
-    state_type = KVState
-    state_axes = 2,2,1
-    def even_steps(self, state):
-        "Every token attends in the same way"
-        return math.inf
-
-    def in_room(self, state, n):
-        "Keys, values and mask of n positions"
-        return state_in_room(state, n)
-
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.to_qk,self.to_v = self.projection(),self.projection()
@@ -283,8 +276,3 @@ class SharedQKAttention(AttentionLayer):
         "Unit keys, values and mask of the context"
         qk,v = self.project(real_context(context, mask))
         return KVState(unit_keys(qk), v, map_state(torch.clone, mask))
-
-    def read(self, q, state):
-        "Attend to all keys of the state"
-        k,v,mask = cast_state(state, q.dtype)
-        return softmax_attention(q, k, v, mask=mask)[0]

@@ -44,7 +44,8 @@ def initial_std(
 
 # %% ../../nbs/20_blocks/01_positions.ipynb #bf7b29f3
 class SinusoidalPositions(Movable):
-    "Fixed sine and cosine positions (Vaswani et al. 2017, section 3.5)"
+    """Fixed sine and cosine positions (Vaswani et al. 2017, section 3.5); `ValueError` for an odd
+    width"""
     max_len = None # they never end
     def __init__(self,
         d_model:int, # Width, even
@@ -106,7 +107,7 @@ class LearnedPositions(nn.Module):
 # %% ../../nbs/20_blocks/01_positions.ipynb #04c5bfae
 class AxialPositions(nn.Module):
     """A trainable vector for each coordinate of a position in a grid, as in the code of Kitaev et
-    al. (2020)"""
+    al. (2020); `ValueError` if the grid or its widths do not fit"""
     def __init__(self,
         d_model:int, # Width
         # Longest sequence, where positions end; a grid given by `shape` must have as many places.

@@ -221,7 +221,8 @@ class ReversibleStack(Stack):
         context:Tensor=None, # Passed to the steps; has a gradient
         **kwargs, # `mask` and the like, passed to the steps; without gradients
     ): # `(y, states)`: the states are None unless kept
-        "Run all blocks on two streams, and return their mean"
+        """Run all blocks on two streams, and return their mean; `ValueError` if an argument needs a
+        gradient that it would not get"""
         backwards = self.reversible and torch.is_grad_enabled() and not ordinary_only()
         states = self.block_states(states)
         run = ReversibleRun(self, detach_state(states) if backwards else states, keep_states,

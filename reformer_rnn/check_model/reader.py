@@ -63,7 +63,7 @@ class Reader(_PlainScript, StateTools):
         mask:Tensor=None, # (b, n), False at padding
         **more, # `starts`, (b, n), True at the first token of a text
     ): # `(logits, state)`
-        "Read tokens, continuing from a state"
+        "Read tokens, continuing from a state; `ValueError` if the model does not return a pair"
         given = more if mask is None else dict(more, mask=mask)
         out = self.call(ids, state, **given)
         if isinstance(out, Tensor): return out,None

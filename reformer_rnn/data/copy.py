@@ -238,7 +238,8 @@ class CopyDL(GeneratedDL):
 
 # %% ../../nbs/40_data/01_copy.ipynb #9faa320a
 class GrowingCopyDL(CopyDL):
-    "The copy task at growing lengths, with the same number of symbols in every batch"
+    """The copy task at growing lengths, with the same number of symbols in every batch;
+    `ValueError` if a length does not divide the next"""
     settings = (*CopyDL.settings,'shorter','passes')
     def __init__(self,
         dataset:range, # Item numbers, without gaps; an item has `length` symbols

@@ -23,7 +23,7 @@ from .text import Split,decode,find_file,find_texts,text_bytes,text_size
 
 # %% ../../nbs/40_data/07_documents.ipynb #6b55c8fa
 class Document:
-    "A named text: its bytes, or the file that holds them"
+    "A named text: its bytes, or the file that holds them; `ValueError` if it is no text, or empty"
     def __init__(self,
         name:str, # What to call it, unique in its collection
         # A text (`str`), bytes, or the `Path` of a file, which is read whenever it is needed
@@ -53,7 +53,7 @@ class Document:
 
     @property
     def data(self)->bytes:
-        "The bytes of the text"
+        "The bytes of the text; `ValueError` if the file has changed since it was first read"
         if self._data is not None: return self._data
         data = text_bytes(self.path)
         if len(data)!=self.n_bytes:
@@ -93,7 +93,7 @@ def _utf8(data, name, invalid):
 
 # %% ../../nbs/40_data/07_documents.ipynb #4fb4419c
 class Documents(Sequence):
-    "Documents with distinct names, in a fixed order"
+    "Documents with distinct names, in a fixed order; `ValueError` if two have one name"
     def __init__(self,
         docs=(), # `Document`s
     ):
@@ -131,7 +131,7 @@ class Documents(Sequence):
         return torch.from_numpy(np.frombuffer(data, dtype=np.uint8))
 
     def parts(self)->Split: # `train`, `valid`, `test`
-        "The split that the data came with, in `metadata['split']`"
+        "The split that the data came with, in `metadata['split']`; `ValueError` if that names none"
         docs = {part: [] for part in Split._fields}
         for doc in self.docs:
             name = doc.metadata.get('split')
@@ -490,7 +490,7 @@ class ByteVocab:
     def encode(self,
         doc, # A document or a text; a document that was left in its file is not read into memory
     )->np.ndarray: # Bytes, (n,)
-        "The tokens of a document"
+        "The tokens of a document; `ValueError` if its file has changed"
         doc = as_document(doc)
         if doc.path is None: return np.frombuffer(doc.data, dtype=np.uint8)
         ids = np.memmap(doc.path, dtype=np.uint8, mode='r')

@@ -29,7 +29,7 @@ from .text import Split
 
 # %% ../../nbs/40_data/06_forecast.ipynb #4c280f33
 class Windows:
-    "A data set of all windows in a stretch of rows, standardised"
+    "A data set of all windows in a stretch of rows, standardised; `ValueError` if none fits"
     def __init__(self,
         series:TimeSeries, # The whole series
         rows:tuple, # The stretch: first row, row after the last
@@ -64,7 +64,7 @@ class Windows:
     def __len__(self): return len(self._frames)
 
     def __getitem__(self, i):
-        "Return one window, without a batch dimension"
+        "Return one window, without a batch dimension, or raise `IndexError`"
         if not -len(self)<=i<len(self): raise IndexError(f'window {i} of {len(self)}')
         return tuple(x[0] for x in self.batch([i]))
 

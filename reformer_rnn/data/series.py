@@ -280,7 +280,8 @@ def series_borders(
 
 # %% ../../nbs/40_data/05_series.ipynb #b055dbc2
 class Scaler:
-    "Standardise columns by the mean and standard deviation of the training rows"
+    """Standardise columns by the mean and standard deviation of the training rows; `ValueError` for
+    one that is constant or too large"""
     def __init__(self,
         values:Tensor, # Training rows, (n, c)
         columns:tuple, # Their names, c of them

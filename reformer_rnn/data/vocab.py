@@ -30,7 +30,7 @@ class LetterVocab:
     def encode(self,
         doc, # A document or a text that has no other characters
     )->np.ndarray: # Numbers from 0 to 26, (n,)
-        "The tokens of a document"
+        "The tokens of a document; `ValueError` for any other character"
         doc = as_document(doc)
         other = next((c for c in doc.text if c not in TEXT8_SYMBOLS), None)
         if other is not None:

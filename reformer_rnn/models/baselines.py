@@ -99,7 +99,8 @@ def fitted_map(
 
 # %% ../../nbs/30_models/13_baselines.ipynb #568fd0de
 class Ensemble(Pretrained):
-    "Several forecasters: all of them in training, their mean in evaluation"
+    """Several forecasters: all of them in training, their mean in evaluation; `ValueError` without
+    any, and for an ensemble among them"""
     def __init__(self,
         *members:nn.Module, # Models of the same input and output
     ):

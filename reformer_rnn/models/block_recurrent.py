@@ -329,7 +329,7 @@ def scaled_memory(memory, n_layers, window):
 class WindowLM(BlockRecurrentLM):
     "Sliding windows that are read, and differentiated, one at a time, as by a Transformer-XL"
     def read(self, ids, state=None, mask=None, keep_state=True, starts=None):
-        "Read tokens, cutting the graph after every window"
+        "Read tokens, cutting the graph after every window; `ValueError` for `starts`"
         if starts is not None:
             raise ValueError('starts: windows are read one at a time, and may begin inside of a '
                              'document; give each document a row of its own')

@@ -40,7 +40,8 @@ def check_labels(
 
 # %% ../../nbs/30_models/16_classifier.ipynb #7a9dca88
 class SequenceClassifier(Pretrained):
-    "A language model with a pooling and an output layer for classes"
+    """A language model with a pooling and an output layer for classes; `ValueError` for another
+    model"""
     head_parts = 'classes', # trained alone after `learn.freeze()`
     def __init__(self,
         backbone:nn.Module, # `LM`, or another model with `read`; trained or not
@@ -87,7 +88,8 @@ class SequenceClassifier(Pretrained):
     def forward(self,
         ids:Tensor, # Tokens, (b, n)
     )->Tensor: # Logits, (b, n_classes)
-        "Read texts and score the classes"
+        """Read texts and score the classes; `ValueError` for unequal lengths if a layer counts
+        padding"""
         check_tensor('ids', ids, 'integers (batch, positions)')
         mask = torch.ones_like(ids, dtype=torch.bool) if self.pad is None else ids!=self.pad
         padded = self.pad is not None and not (values_known(mask) and mask.all())

@@ -265,7 +265,7 @@ class EncoderDecoder(Translating, Pretrained):
         tgt:Tensor, # Target tokens, (b, n) integers; a start token first
         state:DecoderState, # From `encode` or an earlier step
     ): # `(logits, state)`: logits are (b, n, tgt_vocab_sz)
-        "Read target tokens, continuing from `state`"
+        "Read target tokens, continuing from `state`; `ValueError` if it comes from elsewhere"
         check_tensor('tgt', tgt, 'integers (batch, positions)')
         if not isinstance(state, DecoderState):
             raise ValueError(f'the state is a {type(state).__name__}: expected a DecoderState, '

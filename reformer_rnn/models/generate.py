@@ -365,7 +365,7 @@ class Decoder(RollingBack):
         prefill:int=2048, # Tokens to read at once
         state=None, # Of the text before them, as for `stream`
     )->Tensor: # Logits of the next token, (b, vocab_sz)
-        "Forget what was read before, and read prompts"
+        "Forget what was read before, and read prompts; `ValueError` for another number of them"
         check_int('prefill', prefill)
         ids,mask = check_prompts(self.model, ids, mask)
         if len(ids)!=self.batch:
@@ -390,7 +390,7 @@ class Decoder(RollingBack):
     def __call__(self,
         tokens:Tensor, # The next token of every row, (b,) or (b, 1); not checked
     )->Tensor: # Logits of the token after it, (b, vocab_sz)
-        "Read one more token per row"
+        "Read one more token per row; `ValueError` before the first `read`"
         if not self.groups: raise ValueError('nothing was read yet: call `read` with prompts first')
         check_length(self.length+1, self.room, self.capacity)
         logits = self.read_one(tokens.view(self.batch, 1))

@@ -344,7 +344,8 @@ class ReadingWindows(Searching):
         reset:Tensor|None=None, # (b,) boolean: which rows begin a new text
         mask:Tensor|None=None, # (b, n) boolean, False at padding
     ): # `(logits, state)`: logits are (b, n, vocab_sz)
-        "Read a window and predict the next tokens, continuing from `state`"
+        """Read a window and predict the next tokens, continuing from `state`; `ValueError` if it is
+        longer"""
         _check_call(self, ids, state, reset, mask)
         if ids.shape[1]>self.window:
             raise ValueError(f'ids have {ids.shape[1]} positions: expected at most a window of '
@@ -372,7 +373,8 @@ class ReadingWindows(Searching):
         state:Reading|GPT2State|None=None,
         mask:Tensor|None=None, # Only None, since padding would be counted
     ): # `(logits, state)`: logits of the token after the last, (b, vocab_sz)
-        "Read tokens and predict the one that follows, from anywhere in a window"
+        """Read tokens and predict the one that follows, from anywhere in a window; `ValueError` for
+        a mask"""
         if mask is not None:
             raise ValueError('a mask: expected texts of one length, without padding')
         if not len(ids): _check_call(self, ids) # transformers cannot read an empty batch
@@ -418,7 +420,7 @@ class GPT2Host:
 
     def run(self, rec, ctx, ids, past, write, cache):
         """Hidden states, as an output with `last_hidden_state`, and the keys and values so far, a
-        pair (b, h, t, d) for every block"""
+        pair (b, h, t, d) for every block; `ValueError` if the base recomputes its blocks"""
         t = self.base.transformer
         if t.gradient_checkpointing and t.training:
             raise ValueError('the base has gradient checkpointing on, which would compute its '
@@ -434,7 +436,8 @@ class GPT2Host:
 
 # %% ../../nbs/30_models/12_gpt2.ipynb #cf051352
 class WithMemory(ReadingWindows, Pretrained):
-    "A pre-trained transformer that carries a memory from window to window"
+    """A pre-trained transformer that carries a memory from window to window; `ValueError` for
+    options that its kind does not know"""
     host_type = None # A class such as `GPT2Host`
     head_parts = 'rec', # what is new, and has to be learned
     own_tokens = True # the meaning of its tokens is fixed; see `adopt_vocab`

@@ -131,7 +131,7 @@ class Stepping(nn.Module):
         self.form = form
 
     def forward(self, ids, state):
-        "Logits and the tensors of the next state"
+        "Logits and the tensors of the next state; `ValueError` if that has another form"
         logits,after = self.model.step(ids, unflatten_state(self.form.tree, state))
         tensors = []
         if flatten_state(after, tensors)!=self.form.tree:

@@ -136,7 +136,8 @@ class RSACrossAttention(SoftmaxAttention):
         self.options = dict(heads=heads, overlap=overlap, matrices=matrices)
 
     def read(self, q, state):
-        "Attend to all positions, and blend with the matrices, which see the past"
+        """Attend to all positions, and blend with the matrices, which see the past; `ValueError`
+        for a mask"""
         if state.mask is not None:
             raise ValueError('rsa_cross attention takes no mask: padding would have no time')
         n = len(self.times(q.shape[2], state.length))
@@ -145,7 +146,8 @@ class RSACrossAttention(SoftmaxAttention):
         return blend(super().read(q, state), recurrent, self.mu)
 
     def times(self, n, m)->Tensor: # (n,)
-        "Times of n queries, on a clock that is zero at the first of m positions of the context"
+        """Times of n queries, on a clock that is zero at the first of m positions of the context;
+        `ValueError` if the two do not overlap"""
         if self.overlap>min(n, m):
             raise ValueError(f'{n} queries and a context of {m} positions: expected at least '
                              f'overlap={self.overlap} of each')

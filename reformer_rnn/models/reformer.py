@@ -14,7 +14,7 @@ from .lm import LM
 # %% ../../nbs/30_models/06_reformer.ipynb #5e79b34e
 class ReformerLM(LM):
     """Language model with a pattern of local and hashed attention in a reversible stack (Kitaev et
-    al. 2020)"""
+    al. 2020); `ValueError` for no tuple of names, or an attention beside it"""
     def __init__(self,
         vocab_sz:int, # Number of different tokens
         d_model:int=256, # Width

@@ -136,7 +136,8 @@ class RollingBack:
 
     @property
     def state(self):
-        "What was read, as a value: later tokens leave it as it is"
+        """What was read, as a value: later tokens leave it as it is; `ValueError` if nothing was
+        read"""
         if not self.groups: raise ValueError('nothing was read yet: there is no state')
         rows = tuple(o for o,_ in self.groups)
         states = tuple(self.values())
@@ -154,7 +155,7 @@ class RollingBack:
     def go_on(self,
         state, # From `state` of a decoder of this model, or what its `step` has returned
     ):
-        "Forget what was read before, and go on where a state ends"
+        "Forget what was read before, and go on where a state ends; `ValueError` if that is empty"
         if rows_of(state) is None:
             raise ValueError('the state has no tensors: expected what a decoder has read')
         groups = [(None,state)]
@@ -166,7 +167,8 @@ class RollingBack:
         with self.quiet(): self.hold(groups)
 
     def fork(self):
-        "A decoder at the same place, which goes on by itself"
+        """A decoder at the same place, which goes on by itself; `ValueError` if the model extends
+        its state in place"""
         if not self.model.branches:
             raise ValueError(f'a {type(self.model).__name__} extends its state in place: make a '
                              'second decoder, and give it the whole text')

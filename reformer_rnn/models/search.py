@@ -111,7 +111,8 @@ class Searching(Generating):
     # `(texts, scores)`: (b, K, n) or shorter, and (b, K), the best first; scores of -inf if there
     # are fewer than K texts
     ):
-        "Search for the continuations with the best scores"
+        """Search for the continuations with the best scores; `ValueError` if the state is extended
+        in place"""
         check_beams(n_beams, length_power)
         check_int('n', n, minimum=0); check_int('prefill', prefill)
         ids,mask = check_prompts(self, ids, mask)

@@ -149,7 +149,7 @@ class Names:
         return name
 
     def text(self, o):
-        "An argument as Python"
+        "An argument as Python; `NotRepeatable` for what may hold tensors"
         if isinstance(o, Tensor): return self.tensor(o)
         if hasattr(o, '_fields'): # a named tuple
             return f'{self.constant(type(o))}({", ".join(map(self.text, o))})'
@@ -162,7 +162,7 @@ class Names:
         return self.constant(o)
 
     def tensor(self, o):
-        "The name of a tensor"
+        "The name of a tensor; `NotRepeatable` for one of unknown origin"
         if id(o) in self.names: return self.names[id(o)]
         if id(o) in self.constants: return self.constant(o)
         raise NotRepeatable('it uses a tensor that is no weight, and that no call of PyTorch '

@@ -243,7 +243,8 @@ class ResetRows(CarriesState):
         self.place = None
 
     def before_batch(self):
-        "Take the flags out of the batch, and restart the rows that begin a document"
+        """Take the flags out of the batch, and restart the rows that begin a document; `ValueError`
+        without flags"""
         if len(self.xb)!=2:
             raise ValueError('ResetRows expects batches of tokens, flags and targets, and these '
                              f'have {len(self.xb)+len(self.yb)} parts: use a `DocumentDL` with '

@@ -50,7 +50,8 @@ class SequenceLearner(Learner):
         dl=None, # Another loader; None for that of `ds_idx`
         **kwargs, # Options of fastai's `get_preds`: `with_input`, `with_loss`, `with_decoded`, ...
     )->tuple: # Probabilities (rows, n, vocab_sz) and targets (rows, n), ...
-        "Predictions of all batches and their targets"
+        """Predictions of all batches and their targets; `ValueError` for inputs or losses that have
+        no row each"""
         rows = self.dls[ds_idx] if dl is None else dl
         joined = getattr(rows, 'contiguous', type(rows) is LMDataLoader)
         packed = getattr(rows, 'packed', False)

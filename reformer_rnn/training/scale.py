@@ -74,7 +74,7 @@ class Compiled(TemporaryChange):
                                     ['eager','aot_eager',*torch.compiler.list_backends()])
 
     def before_fit(self):
-        "Compile, or say what is missing"
+        "Compile, or raise `ValueError` for a compiler that is missing"
         super().before_fit()
         on_cpu = next(self.model.parameters()).device.type=='cpu'
         compilers = [name for name in ('c++','g++','clang++','cl') if shutil.which(name)]

@@ -77,7 +77,7 @@ class SwappedLinear(LinearAttention):
         return new
 
     def attend(self, q, k, v, state, mask):
-        "Weigh the values by a full matrix, for training only"
+        "Weigh the values by a full matrix, for training only; `ValueError` for a state or a mask"
         if state is not None or mask is not None:
             raise ValueError('swapped linear attention is for training on whole sequences: '
                              'give it neither a state nor a mask')
