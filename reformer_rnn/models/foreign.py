@@ -6,8 +6,6 @@
 __all__ = ['from_encoder_layer', 'lm_from_gpt2', 'load_outside', 'share_projections']
 
 # %% ../../nbs/30_models/15_foreign.ipynb #8df2729a
-from pathlib import Path
-
 import torch
 import torch.nn.functional as F
 from torch import nn
