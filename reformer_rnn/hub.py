@@ -7,7 +7,6 @@ __all__ = ['from_hub', 'to_hub']
 
 # %% ../nbs/04_hub.ipynb #1a2da2a7
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,10 +22,10 @@ def hub_package():
 def hub_errors(error, said):
     "Raise what the hub or the network says inside a `with` block as an `error` of one sentence"
     hub = hub_package()
-    network = [import_module('httpx').HTTPError] if find_spec('httpx') else []
-    refused = hub.errors.HfHubHTTPError,hub.errors.HFValidationError
+    # the first of these is that of the package by which the hub is reached, which changes
+    network = hub.errors.HfHubHTTPError.__bases__
     try: yield hub
-    except (*refused,*network,OSError,ValueError) as e:
+    except (*network,OSError,ValueError) as e:
         why = str(e).strip().splitlines() or [type(e).__name__]
         raise error(f'{said}: {why[0]}') from e
 

@@ -495,7 +495,7 @@ def read_config(
         raise ValueError(f'{folder/MANIFEST} was edited')
     if 'transformers_version' in read_json(path):
         raise ValueError(f'{folder} holds a model of transformers: use `load_pretrained` for a '
-                         'Llama, SmolLM2 or Qwen2, `load_gpt2`, or its own `from_pretrained`')
+                         'GPT-2, Llama, SmolLM2 or Qwen2, or its own `from_pretrained`')
     config = read_json(path, dict(format=int, version=str))
     if config['format']>FORMAT:
         raise ValueError(f'{path} was written by version {config["version"]}, in format '
@@ -570,7 +570,9 @@ def load_folder(
 
 # %% ../nbs/04_pretrained.ipynb #b3c29e0a
 def load_pretrained(
-    name, # As for `from_pretrained`; also 'smollm2', or a folder of transformers with a Llama
+    # As for `from_pretrained`; also 'smollm2' and 'gpt2', or a folder of transformers with a GPT-2,
+    # Llama, SmolLM2 or Qwen2
+    name,
     **options, # As for `from_pretrained`; for models of elsewhere `dtype`
 )->Pretrained: # In evaluation mode
     "Load a model of any class"

@@ -1,4 +1,4 @@
-"Two processes under torchrun do what one process does, write one record, and go on after a signal."
+"Two processes do what one process does, write one record, and go on after a signal, under torchrun as well."
 import json, os, re, signal, socket, subprocess, sys, time
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,6 +59,7 @@ def same_curve(a, b, largest):
 
 @pytest.mark.skipif(os.name == 'nt', reason='signals')
 def test_two_processes(tmp_path):
+    from conftest import ended
     one = start_together(1, tmp_path/'one', tmp_path/'said one')
     two = start_together(2, tmp_path/'two', tmp_path/'said two')
     printed(one, tmp_path/'said one')
@@ -72,12 +73,12 @@ def test_two_processes(tmp_path):
     assert (a['environment']['processes'], b['environment']['processes']) == (1, 2)
     same_curve(a, b, 1e-5)
 
-    stopped = start(tmp_path/'stopped', '--checkpoint-steps', '5', launcher=TORCHRUN)
-    checkpoints = tmp_path/'stopped'/'linear-seed0.checkpoints'
-    while not list(checkpoints.glob('step-*')): time.sleep(.01); assert stopped.poll() is None, stopped.communicate()
-    stopped.send_signal(signal.SIGTERM)  # the launcher passes it on
-    _, err = stopped.communicate(timeout=300)
-    assert stopped.returncode != 0 and err.count('reformer_rnn charlm: stopped by SIGTERM after step') == 1, err
+    both = start_together(2, tmp_path/'stopped', tmp_path/'said', '--checkpoint-steps', '5')
+    while not list(tmp_path.glob('stopped/*.checkpoints/step-*')): time.sleep(.01); assert both[0].is_alive()
+    for o in both: os.kill(o.pid, signal.SIGTERM)
+    assert all(ended(o, 300) for o in both)
+    err = ''.join(o.read_text() for o in (tmp_path/'said').glob('err*'))
+    assert err.count('reformer_rnn charlm: stopped by SIGTERM after step') == 1, err
     resumed = start_together(2, tmp_path/'stopped', tmp_path/'said resumed', '--resume')
     assert 'going on from' in printed(resumed, tmp_path/'said resumed')
     same_curve(b, record(tmp_path/'stopped'), 0)
@@ -92,6 +93,20 @@ def test_the_other_ends(tmp_path):
     assert ended(both[0], 60) == 1  # and not -9, as if it had to be killed
     said = (tmp_path/'said'/'err0').read_text().splitlines()
     assert len(said) == 1 and 'process 1 has died, or was killed' in said[0], said
+
+@pytest.mark.slow  # four programs that import everything
+@pytest.mark.skipif(os.name == 'nt', reason='signals')
+def test_torchrun(tmp_path):
+    "The launcher passes a signal on; the processes say once that they stop, and go on from there."
+    stopped = start(tmp_path/'stopped', '--checkpoint-steps', '5', launcher=TORCHRUN)
+    checkpoints = tmp_path/'stopped'/'linear-seed0.checkpoints'
+    while not list(checkpoints.glob('step-*')): time.sleep(.01); assert stopped.poll() is None, stopped.communicate()
+    stopped.send_signal(signal.SIGTERM)  # the launcher passes it on
+    _, err = stopped.communicate(timeout=300)
+    assert stopped.returncode != 0 and err.count('reformer_rnn charlm: stopped by SIGTERM after step') == 1, err
+    out = finish(start(tmp_path/'stopped', '--resume', launcher=TORCHRUN))
+    assert 'going on from' in out and out.count('Held-out text') == 1, out
+    assert record(tmp_path/'stopped')['environment']['processes'] == 2
 
 @pytest.mark.slow  # two programs that import everything
 @pytest.mark.skipif(not find_spec('accelerate'), reason='accelerate is not installed')

@@ -11,7 +11,7 @@ import pytest
 
 from reformer_rnn.data.series import fill_rows, frame_series, read_series
 from reformer_rnn.data.tables import read_frame
-from reformer_rnn.training.forecast import frame_windows
+from reformer_rnn.training.forecast import forecast_learner, frame_windows
 
 N = 60  # rows, unless a shape has its own
 VALUES = np.round(50+10*np.sin(np.arange(N)/3)+np.arange(N)%7/8, 3)
@@ -191,7 +191,7 @@ def followed(message, seen, options, path):
 @pytest.mark.parametrize('reader', [read_frame, pd.read_csv])
 @pytest.mark.parametrize('name', STRANGERS)
 def test_messages_lead_to_a_forecast(name, reader, file, capsys):
-    "Whoever does what each message says has windows of every column of numbers after a few steps."
+    "Whoever does what each message says has a forecast of every column of numbers after a few steps."
     content, n = STRANGERS[name]
     if reader is pd.read_csv and name in ('of Windows', 'wide'): return  # pandas fails in its own words
     file.write_bytes(content)
@@ -208,3 +208,8 @@ def test_messages_lead_to_a_forecast(name, reader, file, capsys):
             try: followed(said[-1], seen, options, file)
             except ValueError as e: followed(str(e), seen, options, file)
     assert len(parts.train.columns) == n, said
+    if reader is read_frame and name in ('weather', 'stations', 'European'):
+        learn = forecast_learner(seen['df'], 2, seq_len=4, seeds=1, bs=512, device='cpu', **options)
+        with learn.no_bar(), learn.no_logging(): learn.fit(1)
+        found = learn.forecast(seen['df'])
+        assert len(found) == 2 and set(parts.train.columns) < set(found.columns) and found.notna().all(axis=None)

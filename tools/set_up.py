@@ -17,7 +17,7 @@ CPU_INDEX = 'https://download.pytorch.org/whl/cpu'
 # What fastai requires and only loads for pictures and for spaCy's tokens
 LEFT_OUT = 'torchvision', 'spacy'
 # GB on disk on Linux with PyTorch for the CPU (lab is an estimate); and what the build for CUDA adds
-SIZES = dict(demo=1.5, lab=1.6, all=2.4)
+SIZES = dict(demo=1.5, lab=1.6, all=2.5)
 CUDA = 4.0
 # Commands of nbdev that work through Quarto, install things or release -> what does so here
 RELEASE = 'the steps of a release are in CONTRIBUTING.md'
@@ -122,11 +122,12 @@ def settle():
 
 def main(part, asked, index):
     "Bring the environment to what `part` needs."
+    print(f'An environment for this folder alone, {VENV.name}, is made or brought up to date.', flush=True)
     make_venv()
     torch, why = torch_build(asked, index)
     size = SIZES[part] + (CUDA if '===' in torch[0] else 0)
     print(f'PyTorch {pinned("torch")} is the build {why}.\n{VENV.name} will take {size:.1f} GB on disk; what pip keeps '
-          'from earlier is not downloaded again.', flush=True)
+          'from earlier is not downloaded again. pip looks up what is needed, and then shows what it does.', flush=True)
     config = configparser.ConfigParser(delimiters=['='])
     config.read(ROOT/'settings.ini', encoding='utf-8')
     settings = config['DEFAULT']
@@ -139,6 +140,7 @@ def main(part, asked, index):
     for step in steps:
         if code := pip(*step).returncode: sys.exit(code)
     settle()
+    print('All is there. Does it work together?', flush=True)
     sys.exit(subprocess.run([VENV/'bin'/'python', ROOT/'tools'/'check_env.py', '--repair', '--checkout']).returncode)
 
 if __name__ == '__main__':

@@ -351,7 +351,8 @@ def make_subject(
     try: first = build()
     except (Exception,SystemExit) as e:
         raise Failed(f'cannot be built with d_model={d_model} and {options or "no options"}: '
-                     f'{in_words(e)}') from e
+                     f'{in_words(e)}. What it needs more is given by its name, as n_heads=4 is '
+                     f'in check_layer(layer, {d_model}, n_heads=4) or --options n_heads=4') from e
     if not isinstance(first, nn.Module):
         raise Failed(f'builds a {type(first).__name__}: expected an nn.Module')
     return Subject(first, d_model, build, _promises(first, causal), seed)

@@ -10,6 +10,7 @@ __all__ = ['check_sampling', 'token_probabilities', 'penalise_repetition', 'samp
 # %% ../../nbs/30_models/03_generate.ipynb #bf254415
 import math,time,warnings
 from contextlib import contextmanager
+from inspect import signature
 from numbers import Real
 from typing import Any,NamedTuple
 
@@ -111,12 +112,28 @@ def check_generator(generator, b):
                          'expected one for each row, or one for all')
 
 # %% ../../nbs/30_models/03_generate.ipynb #92aeba49
-def check_number_given(n):
-    "Refuse a call without the number of tokens, which other libraries call something else"
-    if n is None:
-        raise ValueError('n is missing, the number of tokens to add. The words of transformers, '
-                         'such as max_new_tokens, are understood by '
-                         '`hugging_face.to_transformers(model).generate`')
+# Words of transformers -> arguments of `generate`
+their_words = dict(input_ids='ids', max_new_tokens='n', attention_mask='mask', eos_token_id='stop')
+
+def own_words(
+    own:dict, # Arguments that `generate` names
+    options:dict, # The others, of which some may be in the words of transformers
+)->dict: # Arguments of `stream`, with `ids` and `n`
+    "All arguments in the words of this library; `ValueError` for others, and for what is missing"
+    if not options.pop('do_sample', True): own['temperature'] = 0
+    wrong = options.keys()-their_words.keys()-signature(Generating.stream).parameters.keys()
+    if wrong:
+        raise ValueError(f'{", ".join(sorted(wrong))}: expected arguments of `stream`; '
+                         '`beam_search` keeps several beginnings, and '
+                         '`hugging_face.to_transformers(model).generate` understands all words of '
+                         'transformers')
+    if options.get('attention_mask') is not None:
+        options['attention_mask'] = torch.as_tensor(options['attention_mask']).bool()
+    given = {name: o for name,o in own.items() if o is not None}
+    found = dict(**given, **{their_words.get(name, name): o for name,o in options.items()})
+    for name,what in dict(ids='the texts to continue', n='the number of tokens to add').items():
+        if found.get(name) is None: raise ValueError(f'{name} is missing, {what}: generate(ids, n)')
+    return found
 
 # %% ../../nbs/30_models/03_generate.ipynb #22b9df9a
 class Generating(Carrying):
@@ -186,8 +203,8 @@ class Generating(Carrying):
 
     def generate(self,
         # Texts to continue, (b, n) with n of at least 1, or a list of prompts of any lengths; or
-        # one string, which a model with a `vocab` continues with a string
-        ids,
+        # one string, which a model with a `vocab` continues with a string; required
+        ids=None,
         n:int=None, # Number of tokens to add, at most; required
         temperature:float=1., # 0 takes the most probable token, above 1 flattens the distribution
         top_k:int|None=None, # Draw from this many of the most probable tokens only
@@ -195,21 +212,24 @@ class Generating(Carrying):
         generator:torch.Generator|None=None,
         mask:Tensor|None=None, # (b, n), False at padding, wherever it is
         # `top_p`, `repetition_penalty`, `stop`, `prefill`, `below`, `compile` and `state` of
-        # `stream`
+        # `stream`; or `input_ids`, `max_new_tokens`, `attention_mask`, `eos_token_id` and
+        # `do_sample`, as transformers calls them
         **options,
     )->Any: # New tokens, (b, n), fewer columns if all rows have stopped; or the new text
         "Continue texts, in evaluation mode; `ValueError` for arguments that do not fit"
-        check_number_given(n)
+        own = dict(ids=ids, n=n, temperature=temperature, top_k=top_k, generator=generator,
+                   mask=mask)
+        given = own_words(own, options)
+        ids = given.pop('ids')
         if isinstance(ids, str):
-            for name,o in dict(mask=mask, below=options.pop('below', None)).items():
-                if o is not None:
+            for name in ('mask','below'):
+                if given.pop(name, None) is not None:
                     raise ValueError(f'{name} with a text, whose tokens are all real, and which '
                                      'goes on with those of its vocabulary: leave it out, or give '
                                      'tokens')
             from reformer_rnn.data.vocab import continue_text # and fastai, which tokens do not need
-            return continue_text(self, ids, n, temperature=temperature, top_k=top_k,
-                                 generator=generator, **options)
-        tokens = list(self.stream(ids, n, temperature, top_k, generator, mask, **options))
+            return continue_text(self, ids, given.pop('n'), **given)
+        tokens = list(self.stream(ids, **given))
         if tokens: return torch.stack(tokens, 1)
         return torch.zeros(len(ids), 0, dtype=torch.long, device=next(self.parameters()).device)
 
