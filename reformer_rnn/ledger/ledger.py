@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['claims', 'COLOURS', 'SURPRISES', 'PRINTED', 'UPDATE', 'claims_experiment', 'ledger', 'verdict_counts',
            'markdown_table', 'counts_markdown', 'undecided_markdown', 'plot_verdicts', 'as_family', 'corrected',
-           'chance_markdown', 'registered_markdown', 'verdict_text', 'records_text', 'ours_with_setting', 'claim_cells',
-           'source_markdown', 'surprises_markdown', 'source_commands', 'commands_markdown', 'commands_fold',
-           'printed_numbers', 'not_asked_markdown', 'row_text', 'ledger_changes', 'ClaimsConfig', 'text_row',
-           'run_claims', 'store_ledger']
+           'chance_markdown', 'made_so_far', 'registered_markdown', 'verdict_text', 'records_text', 'ours_with_setting',
+           'claim_cells', 'source_markdown', 'surprises_markdown', 'source_commands', 'commands_markdown',
+           'commands_fold', 'printed_numbers', 'not_asked_markdown', 'row_text', 'ledger_changes', 'ClaimsConfig',
+           'text_row', 'run_claims', 'store_ledger']
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #275c40bf
 import json
@@ -152,15 +152,22 @@ def chance_markdown(
     return f'{said}\n\n{table}'
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #e8effb49
+def made_so_far(
+    runs, # Records of one comparison
+)->int:
+    "Count pairs by their seeds, or the rounds of a measurement, which has none"
+    seeds = {run['seed'] for run in runs if 'seed' in run}
+    return len(seeds)+sum(run['config']['rounds'] for run in runs if 'seed' not in run)
+
 def registered_markdown(
     results:Results, # Stored records
 )->str: # Markdown
     "Tabulate the comparisons that were written down before their runs"
     def cells(entry):
-        runs = len({run['seed'] for run in results.runs(entry.folder)})
+        runs = made_so_far(results.runs(entry.folder))
         looks = ' and '.join(map(str, entry.looks))
         return (entry.name,f'{entry.source}: {entry.claim}',entry.measure,looks,
-                f'{entry.level:.3f}',entry.date,entry.given_up or f'{runs} pairs')
+                f'{entry.level:.3f}',entry.date,entry.given_up or f'{runs} pairs or rounds')
     head = 'comparison','row','measure','looks, pairs','decided below p','written down','so far'
     return markdown_table(head, map(cells, registered(results.root)[0]))
 
