@@ -32,8 +32,8 @@ demo: $(DEMO) ## Watch three kinds of attention learn to copy, then one learn En
 lab: $(LAB) ## Read and run the notebooks in JupyterLab, which opens on the reading page (ARGS=--no-browser, ...)
 	$(BIN)/python -m jupyterlab $(ARGS) nbs/01_reading.ipynb
 
-reproduce: $(READY) ## Run again what is behind the ledger, for BUDGET minutes (60), and compare; SAMPLE=3 for three at random (SEED=1)
-	$(OURS) reproduce --budget $(or $(BUDGET),60) --sample $(or $(SAMPLE),0) --seed $(or $(SEED),0)
+reproduce: $(READY) ## Run again what is behind the ledger, for BUDGET minutes (60), and compare; SAMPLE=3 for three at random (SEED=1), of at most LONGEST minutes (15)
+	$(OURS) reproduce --budget $(or $(BUDGET),60) --sample $(or $(SAMPLE),0) --seed $(or $(SEED),0) --longest $(or $(LONGEST),15)
 
 test: $(READY) ## Check that package, notebooks, README and site are in step; run every notebook and the tests
 	@$(BIN)/python tools/find_browser.py --install

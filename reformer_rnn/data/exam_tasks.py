@@ -249,12 +249,12 @@ _order = ( # What is to be counted, followed or heard
              'Grazzi et al. 2025, arXiv 2411.12537', copies=False),
     ExamTask('counting', 'count modulo five', counting_batch, PLACES, tuple(range(3, 41)),
              (40,64,256), 1/PLACES, 'A state that turns by a fifth of a circle. One reflection '
-             'for each token does not turn; two of them do.',
+             'for each token does not turn; two of them do, or two blocks.',
              'Delétang et al. 2023, arXiv 2207.02098',
              copies=False),
     ExamTask('s3', 'follow three cups', permutations_batch, 6, tuple(range(3, 41)), (40,64,256),
-             1/6, 'Swaps are reflections, which one step of the delta rule writes; turns of three '
-             'cups need two.', 'Merrill et al. 2024, arXiv 2404.08819', copies=False),
+             1/6, 'Swaps are reflections, which one step of the delta rule writes; turns need '
+             'two, in one block or in two.', 'Merrill et al. 2024, arXiv 2404.08819', copies=False),
     ExamTask('a5', 'follow a group that has no parts', a5_batch, A5_SIZE, tuple(range(3, 41)),
              (40,64,256), 1/A5_SIZE, 'Rotations of a dodecahedron: several steps for each '
              'token, or a network with a nonlinear state.', 'Merrill et al. 2024, arXiv 2404.08819',

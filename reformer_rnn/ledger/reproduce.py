@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['Job', 'SAME', 'OTHER', 'reproduce_experiment', 'read_job', 'reason_for', 'all_jobs', 'job_config', 'is_done',
-           'expected', 'alike', 'deviations', 'ReproduceConfig', 'chosen_jobs', 'do_job', 'report_job', 'work_off',
-           'run_reproduce', 'not_reproduced']
+           'expected', 'kind_of', 'alike', 'deviations', 'ReproduceConfig', 'chosen_jobs', 'do_job', 'report_job',
+           'work_off', 'run_reproduce', 'not_reproduced']
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #66e9ae33
-import random,time
-from collections import namedtuple
+import json,random,time
+from collections import Counter,namedtuple
 from contextlib import redirect_stderr,redirect_stdout
 from dataclasses import dataclass,replace
 from pathlib import Path
@@ -101,11 +101,18 @@ def expected(
     return found.value-half,found.value+half
 
 # %% ../../nbs/90_ledger/02_reproduce.ipynb #36b819d1
+def kind_of(
+    job:Job, # With a record that has settings
+)->tuple: # The same for jobs that differ in the seed alone
+    "All that decides about a run, but the seed"
+    settings = json.dumps(same_settings(job.record['config']), sort_keys=True)
+    return job.path.parent,job.record.get('attention'),settings
+
 def alike(a:Job, b:Job)->bool:
     "Do two jobs differ in the seed alone?"
-    same = a.path.parent==b.path.parent and a.record.get('attention')==b.record.get('attention')
-    return same and same_settings(a.record['config'])==same_settings(b.record['config'])
+    return kind_of(a)==kind_of(b)
 
+# %% ../../nbs/90_ledger/02_reproduce.ipynb #32ea83e0
 def deviations(
     job:Job, # Job with the old record
     new:dict, # New record
@@ -152,9 +159,11 @@ def chosen_jobs(
     "Choose the jobs that the settings ask for; `ValueError` if there are none"
     found = [job for job in jobs if cfg.only in str(job.path)]
     if cfg.sample:
+        stored = Counter(map(kind_of, jobs))
         def may_be_drawn(job):
             on_cpu = flat(job.record).get('environment.device')=='cpu'
-            return on_cpu and job.minutes<=cfg.longest and job.experiment.headline
+            short = job.minutes<=cfg.longest and job.experiment.headline
+            return on_cpu and short and stored[kind_of(job)]>1
         found = [job for job in found if may_be_drawn(job)]
         found = random.Random(cfg.seed).sample(found, min(cfg.sample, len(found)))
     if not found:

@@ -19,7 +19,7 @@ from scipy.stats import f
 from .crossover import crossover_interval
 from .digits import rates
 from ...runs.claim import Claims,Region,above_zero,at_least,at_most,below_zero,between
-from ...runs.claim import difference,mean_of,near
+from ...runs.claim import difference,level,mean_of,near
 from ...runs.interval import Drawn,counted,over_rounds,share_of
 from ...runs.measure import row_of,rows_ratio
 
@@ -206,7 +206,7 @@ memory = partial(state, results='linear', notebook='70_papers/20_linear/04_speed
                  form='{:.2f}', setting='peak at 1,024 positions over 64, the same tokens')
 memory('linear memory', 'Section 1',
        'Linear attention needs memory in proportion to the length', 'O(N)',
-       1., at_most(1.25), measure=memory_growth('linear'))
+       1., level, measure=memory_growth('linear'))
 memory('quadratic memory of softmax', 'Section 1',
        'The memory of softmax attention grows with the square of the length', 'O(N²)', 16.,
        at_least(2), measure=memory_growth('softmax'),
@@ -358,7 +358,7 @@ kernel('constant time a token', 'Schlag et al. 2021, section 4.2',
        setting='a step after 16,384 tokens over one after 16, one CPU thread')
 kernel('a gate costs little', 'Yang et al. 2025, throughput comparison',
        'The gated delta rule takes hardly more time than the delta rule', 'marginal',
-       region=at_most(1.25), measure=both_passes('gated_delta', 'delta'),
+       region=level, measure=both_passes('gated_delta', 'delta'),
        setting='gated over ungated at 4,096, both passes, one CPU thread',
        why='The region is ours.')
 kernel('time grows with the steps', 'Siems et al. 2025, implementation',
