@@ -188,8 +188,10 @@ def test_formulas():
     assert '<mo>arg</mo>' in mathml(r'$\arg\max_i\,x$') and '<msub><mo>max</mo>' in mathml(r'$\arg\max_i\,x$')
     assert '<mo>&#x0002B;&#x0003D;</mo>' in mathml(r'$a \mathrel{+}= b$')
     assert mathml(r'$$\begin{aligned}a &= b \\ c &= d\end{aligned}$$').count('<mtr>') == 2
-    assert mathml(r'$$a = {b \qquad c}, \qquad d$$').count('<math ') == 2 and mathml(r'$a \qquad b$').count('<math ') == 1
-    assert '</mrow><mi>T</mi></msup>' in mathml(r'$S \bigl(v - k\bigr)^T$')  # the exponent of all, not of the last bracket
+    assert mathml(r'$$a = {b \qquad c}, \qquad d$$').count('<math ') == 2
+    assert mathml(r'$a \qquad b$').count('<math ') == 1
+    # the exponent of all, not of the last bracket
+    assert '</mrow><mi>T</mi></msup>' in mathml(r'$S \bigl(v - k\bigr)^T$')
     assert mathml(r'$a & b$') is None
 
 def test_run_nbs_leaves_a_failing_notebook(project):
