@@ -25,7 +25,7 @@ html_context = dict(menu=SITE['menu'], about=SITE['about'])
 html_favicon = '_static/favicon.svg'
 html_css_files = ['site.css']
 html_js_files = ['menu.js', 'site.js']
-html_search_scorer = 'scorer.js'
+html_search_scorer = str(HERE/'scorer.js')
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

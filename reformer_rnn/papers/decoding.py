@@ -6,8 +6,8 @@
 __all__ = ['WEIGHTS', 'KEYS', 'PEERS', 'STEPS', 'AUTHORS', 'STEPS_TIMED', 'decoding_experiment', 'outside_experiment',
            'DecodingConfig', 'decoding_model', 'read_on', 'writing', 'limit_calls', 'peer_call', 'known_peers',
            'each_of', 'time_positions', 'time_batches', 'time_compiled', 'recurrence_call', 'einsum_step',
-           'authors_call', 'time_recurrence', 'decoding_table', 'OutsideConfig', 'outside_text', 'read_in',
-           'compare_numbers', 'token_calls', 'measure_outside', 'outside_table']
+           'authors_call', 'time_recurrence', 'decoding_table', 'OutsideConfig', 'read_in', 'compare_numbers',
+           'token_calls', 'measure_outside', 'outside_table']
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #4c895096
 import time
@@ -295,7 +295,7 @@ class OutsideConfig(Measurement):
         Measurement.check(self)
         check_rnns(self.layers)
 
-def outside_text(cfg): return torch.randint(256, (1,cfg.text), generator=torch.manual_seed(1))
+def _outside_text(cfg): return torch.randint(256, (1,cfg.text), generator=torch.manual_seed(1))
 
 # %% ../../nbs/70_papers/04_decoding.ipynb #48d695e3
 @torch.no_grad()
@@ -318,7 +318,7 @@ def compare_numbers(
     outside:OnnxModel, # The same in onnxruntime
 )->list: # One dict for each way to read a text, and pair of results
     "Differences of logits, as shares of their standard deviation"
-    ids = outside_text(cfg)
+    ids = _outside_text(cfg)
     exact = read_in(deepcopy(model).double().step, ids, [cfg.text])
     rows = []
     for how,sizes in dict(whole=[cfg.text], segments=[3,1,cfg.text-4], tokens=[1]*cfg.text).items():
@@ -338,7 +338,7 @@ def token_calls(
     outside:OnnxModel, # The same in onnxruntime
 )->dict: # Name -> function without arguments
     "Calls that write some tokens after a text"
-    ids = outside_text(cfg)
+    ids = _outside_text(cfg)
     decoder = model.decoder(1)
     decoder.read(ids)
     _,state = outside.step(ids.numpy())

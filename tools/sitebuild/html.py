@@ -1,5 +1,5 @@
 "Make finished pages lighter, and look through them for whatever does not lead anywhere."
-import re
+import base64, hashlib, re
 from collections import Counter
 from functools import partial
 from html import escape, unescape
@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from . import runs
 from .citations import anchor as slug
-from .figures import without_loss
+from .figures import EMBEDDED, as_webp
 from .lighter import coloured, drawings, lighter
 
 SUMMARY = re.compile(r'<summary>\s*<p>(.*?)</p>\s*</summary>', re.S)  # a summary holds no paragraph
@@ -35,19 +35,28 @@ def finish(site, rows=(), minutes=()):
     style.write_text('\n'.join([style.read_text(), *drawings()]))
     code = site/'_static'/'pygments.css'
     code.write_text(coloured(code.read_text()))
-    pixels = {o.name: without_loss(o).name for o in (site/'_images').glob('*.png')}
+    pixels = {o.name: as_webp(o).name for o in (site/'_images').glob('*.png')}
     for page in site.rglob('*.html'):
+        up = '../'*page.relative_to(site).as_posix().count('/')
         text = SUMMARY.sub(r'<summary>\1</summary>', page.read_text())
         if 'class="mechanism"' in text:
-            up = '../'*page.relative_to(site).as_posix().count('/')
             text = text.replace('</head>', f'<script src="{up}_static/mechanisms.js" defer></script></head>', 1)
         text = FOLDED.sub(r'<details class="cell-code"><summary>\1</summary>', text)
         text = PRINTED.sub(columns, share_colours(text, style))
         finished = partial(ledger, rows=dict(rows))
         name = page.relative_to(site).as_posix()
         text = LIST.sub(lambda found: timed(found[0], name, minutes), text)
+        text = EMBEDDED.sub(lambda found: up + drawing(found[2], site), text)
         text = IMAGE.sub(lambda found: pixels.get(found[0], found[0]), LONG_NAME.sub(r'\1', text))
         page.write_text(lighter(TABLE.sub(lambda found: one_line(prose_left(finished(found))), text)))
+
+def drawing(content, site):
+    "The place below `site` of a drawing that a page has inside it (base64), as a file of its own, a quarter lighter."
+    content = base64.b64decode(content)
+    file = site/'_images'/f'{hashlib.sha256(content).hexdigest()[:12]}.svg'
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content)
+    return file.relative_to(site).as_posix()
 
 def share_colours(page, style):
     "The text of a page without the colours of the theme, which the file `style` then has."
