@@ -24,7 +24,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     # what site.css says of the outer one it says of the inner one in these places
     (r'(<div class="cell_input[^"]*container">\s*)<div class="highlight-ipython3">'
      r'(<div class=highlight>(?:(?!</div>).)*</div>)\s*</div>', r'\1\2'),
-    (r'(<details class="api-code"><summary>(?:(?!</summary>).)*</summary>\s*)<div class="highlight-python">'
+    (r'(<details class="api(?:-code)?"[^>]*><summary>(?:(?!</summary>).)*</summary>\s*)<div class="highlight-python">'
      r'(<div class=highlight>(?:(?!</div>).)*</div>)\s*</div>', r'\1\2'),
     (r'<table class="api-table docutils align-default"', '<table class="api-table docutils"'),  # as wide as its place
     (r'(<a class="headerlink"[^>]*) title="Link to this heading"', r'\1'),

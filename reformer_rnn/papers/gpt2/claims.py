@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['THESIS', 'ROOM', 'gpt2_claims', 'state', 'ask', 'recall', 'pages', 'price', 'memories', 'alone', 'on_second_base',
-           'passkey', 'found_nearby', 'named', 'over_bases', 'takes_longer', 'markup', 'right_more_often', 'robust']
+           'passkey', 'found_nearby', 'english', 'names_nearby', 'named', 'over_bases', 'takes_longer', 'markup',
+           'right_more_often', 'named_bits', 'named_difference', 'by_story', 'robust']
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #2362dcf6
 import re
@@ -17,7 +18,7 @@ from .cost import cost_ratio
 from .pages import page_by_page
 from ...runs.claim import OWN,Claims,Region,above_zero,at_least,at_most,below_zero
 from ...runs.claim import difference,mean_of,bits_in_training,minus,within
-from ...runs.interval import counted,over_seeds,share_of
+from ...runs.interval import counted,over_seeds,paired,share_of
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #6a331380
 def over_bases(
@@ -57,6 +58,32 @@ def right_more_often(*folders):
     pairs = [(a,b) for a,b in combinations(models, 2) if a[0]['text']==b[0]['text']]
     return share_of(better(a, b, 'bits_per_token')!=better(a, b, 'masked_accuracy')
                     for a,b in pairs)
+
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #74457477
+def named_bits(
+    kind:str, # Name of a memory, or of what needs no training
+    way:str=None, # How the second window is read; None for the kind's own way
+): # Function of records -> {seed: bits}
+    "Bits of a token that stands for the first time in the second window of a story"
+    return lambda runs: {run['seed']: fmean(run['results'][way or kind]['named'])
+                         for run in runs if run['kind']==kind}
+
+def named_difference(
+    ours, # From `named_bits`
+    theirs, # From `named_bits`
+): # Function of records
+    "Measure: the first minus the second, seed by seed"
+    return lambda runs: paired(ours(runs), theirs(runs))
+
+def by_story(
+    kind:str, # Of what needs no training, so that its stories are the units
+    way:str, # How the second window is read
+): # Function of records
+    "Measure: bits of a named token"
+    def measure(runs):
+        return over_seeds(o for run in runs if run['kind']==kind
+                          for o in run['results'][way]['named'])
+    return measure
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #9dd410ac
 THESIS = 'GPT-2 thesis'
@@ -155,6 +182,30 @@ passkey(
     form='{:+.3f} bits',
     setting='bits per digit, glr with the state of another key minus its own',
     why='Without a base that looks up a key nearby, nothing can be said of a memory.')
+
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #93789731
+english = partial(
+    ask, results='smollm2_memory', notebook='70_papers/60_smollm2/02_memory',
+    place='Muntean 2023, question 1', form='{:+.3f} bits',
+    smaller='SmolLM2 of 135 million weights, sixty-four stories of two windows of 128 tokens')
+names_nearby = english(
+    'SmolLM2 finds names in its window', text='A base finds names that its own window tells',
+    region=at_most(1., '{:.0f} bit'), form='{:.2f} bits',
+    measure=by_story('none', 'longer'),
+    setting='bits of a token of a name, story by story, both windows read as one',
+    why='Control of the next two rows. The region is ours.')
+english(
+    'kv tells SmolLM2 names', text='A memory (kv) finds names that the window before has told',
+    region=above_zero, control=names_nearby,
+    measure=named_difference(named_bits('kv','swapped'), named_bits('kv')),
+    setting='bits of a token of a name, kv with the first window of another story minus its own',
+    why='Sixty-four stories are few to learn it from; nine bits could be won.')
+english(
+    'kv improves SmolLM2', control=names_nearby,
+    text='Adding recurrence (kv) to a trained model makes it predict names of the window before '
+         'better than training as many weights without it',
+    region=below_zero, measure=named_difference(named_bits('kv'), named_bits('lora')),
+    setting='bits of a token of a name, kv minus adapters (lora), after sixty-four stories')
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #09792a80
 named = 'The thesis gives it as an example of what would be acceptable.'
