@@ -111,7 +111,8 @@ def checkout_problem():
     found = imported_from()
     if found and found.resolve() == ROOT/'reformer_rnn': return ''
     return (f'reformer_rnn is imported from {found.parent if found else "nowhere"}, not from {ROOT}; `make install` '
-            'installs it again')
+            f'installs it again, unless PYTHONPATH or a .pth file in {sysconfig.get_path("purelib")} names the other '
+            'folder: take that away first')
 
 def torchvision_problem(repair):
     "What is wrong with torchvision, if anything; with `repair` remove it when it does not load."
