@@ -89,6 +89,7 @@ def check_qkv(
     grouped:bool=False, # May several heads of queries share one of keys and values?
 ):
     "Raise `ValueError` unless queries, keys and values fit together"
+    device = q.device
     for name,x in zip('qkv', (q,k,v)):
         if x.ndim!=4:
             raise ValueError(f'{name} has shape {tuple(x.shape)}: expected (batch, heads, '
@@ -96,8 +97,8 @@ def check_qkv(
         if not x.is_floating_point() or x.itemsize<2:
             raise ValueError(f'{name} has dtype {x.dtype}: expected a floating point type of 16 '
                              'bits or more')
-        if x.device!=q.device:
-            raise ValueError(f'{name} is on {x.device}, q on {q.device}: move them to one device')
+        if x.device!=device:
+            raise ValueError(f'{name} is on {x.device}, q on {device}: move them to one device')
     of_q,of_k,of_v = q.shape,k.shape,v.shape
     if not of_q[3]: raise ValueError(f'q has shape {tuple(of_q)}: expected a width of 1 or more')
     shared = grouped and of_q[0]==of_k[0] and of_k[1]>0 and of_q[1]%of_k[1]==0

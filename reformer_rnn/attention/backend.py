@@ -18,7 +18,7 @@ import torch
 from ..core import check_choice,import_modules
 
 # %% ../../nbs/10_attention/25_backend.ipynb #47399f64
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False) # each is one of its kind
 class Kernel:
     "One way to compute a rule of attention"
     rule:str # What it computes, such as 'linear'
@@ -36,7 +36,7 @@ def refuse_nothing(*args, **options):
 # The order in which `auto` asks
 kernel_order = ('fla','flex','tiles','plain')
 
-_kernels = {} # Rule -> name -> kernel
+_kernels = {} # Rule -> name -> kernel, in this order
 
 def register_kernel(
     rule:str, # What it computes
@@ -48,7 +48,9 @@ def register_kernel(
     check_choice('name', name, kernel_order)
     def add(f):
         about = f.__doc__.split(';')[0]
-        _kernels.setdefault(rule, {})[name] = Kernel(rule, name, f, refusal, about, documents)
+        own = _kernels.get(rule, {})
+        own = own | {name: Kernel(rule, name, f, refusal, about, documents)}
+        _kernels[rule] = {o: own[o] for o in kernel_order if o in own}
         return f
     return add
 
@@ -88,8 +90,7 @@ def attention_kernels(
 )->dict: # Name -> `Kernel`, in the order in which `auto` asks
     "The kernels of a rule; an unknown rule raises `ValueError` with those that are known"
     if not _found: _found.append(import_modules('reformer_rnn.kernels'))
-    own = _kernels[check_choice('rule', rule, _kernels)]
-    return {name: own[name] for name in kernel_order if name in own}
+    return dict(_kernels[check_choice('rule', rule, _kernels)])
 
 # %% ../../nbs/10_attention/25_backend.ipynb #d4cda5fc
 class KernelRefusal(RuntimeError):

@@ -230,7 +230,7 @@ def check_own_mask(layer, x, mask):
 def project_real(layer, x, mask):
     "Project `x` with zeros at its padding, where a bias would write something"
     projected = layer.project(hide_padding(x, mask))
-    if mask is None or not layer.config['bias']: return projected
+    if not layer.config['bias']: return projected
     return [hide_padding(o, mask) if getattr(o, 'ndim', 0)==4 else o for o in projected]
 
 # %% ../../nbs/10_attention/00_layer.ipynb #d7c529c1
@@ -276,11 +276,12 @@ def attend_turned(layer, x, projected, state, mask):
 def read_on(layer, x, state, mask):
     "Mix `x` with what came before: `attend`, and what is the same for every layer"
     if mask is not None: check_own_mask(layer, x, mask)
-    if not trusted(): check_batch('state', state, x.shape[0])
-    if not open_size(x.shape[1]) and x.shape[1]==0: # nothing is read
+    b,n,_ = x.shape
+    if state is not None and not trusted(): check_batch('state', state, b)
+    if not open_size(n) and n==0: # nothing is read
         nothing = x[...,:1].expand(-1, -1, layer.to_out.in_features)
         return split_heads(nothing, layer.n_heads),state
-    projected = project_real(layer, x, mask)
+    projected = layer.project(x) if mask is None else project_real(layer, x, mask)
     if layer.state_type is PlacedState: out,state = attend_turned(layer, x, projected, state, mask)
     else: out,state = layer.attend(*projected, state=state, mask=mask)
     # wider, if the layer has changed its type since the state was made
@@ -409,7 +410,8 @@ class QKVAttention(AttentionLayer):
         return self.heads(x, self.to_q)
     def keys_values(self, x):
         "The keys and the values of `x`"
-        k,v = (split_heads(o(x), self.kv_heads or self.n_heads) for o in (self.to_k,self.to_v))
+        if not self.kv_heads: return self.heads(x, self.to_k),self.heads(x, self.to_v)
+        k,v = (split_heads(o(x), self.kv_heads) for o in (self.to_k,self.to_v))
         if self.shares_keys: return k,v
         return spread_heads(k, self.n_heads),spread_heads(v, self.n_heads)
     def project(self, x):
