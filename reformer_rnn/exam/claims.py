@@ -83,7 +83,8 @@ recall = about('mqar', 'values found among {} pairs')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c0590a09
 recall('attention with positions recalls any number of pairs', 'Arora et al. 2023, section 3',
-       'Attention solves multi-query recall, whatever the number of pairs', 'softmax', 64,
+       'Attention with positions, and no convolution, solves multi-query recall, whatever the '
+       'number of pairs', 'softmax', 64,
        theirs='solved', why='Two blocks could do it, and training does not find it: theirs reads '
                             '6.4 million sequences, ours 1.5 million tokens.')
 recall('attention recalls any number of pairs', 'Our reading of Arora et al. 2023 and 2024',

@@ -39,7 +39,8 @@ class CallRecorder(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
-        self.calls.append(Call(func, args, kwargs, out))
+        named = getattr(func, '__name__', '')=='__get__' and not isinstance(out, Tensor) # a shape
+        if not named: self.calls.append(Call(func, args, kwargs, out))
         return out
 
 # %% ../../nbs/30_models/02_tape.ipynb #532a05ee

@@ -37,7 +37,8 @@ def one_formula(tex, display):
     "One formula as MathML, on a line of its own if it is a display."
     tex = tex.replace('{aligned}', '{split}')
     for name, said in KNOWN.items(): tex = re.sub(re.escape(name) + r'(?![a-zA-Z])', lambda found: said, tex)
-    tex = re.sub(r'(\\bigl\(.*?\\bigr\))\^', r'{\1}^', tex)  # the exponent of all, not of the last bracket
+    # the exponent of all, not of the last bracket
+    tex = re.sub(r'\\bigl\((.*?)\\bigr\)\^', r'\\left(\1\\right)^', tex)
     tex = re.sub(r'\\mathrel\{(.)\}=', r'\1\\!\\!=', tex)
     try: made = convert(tex, display='block' if display else 'inline')
     except Exception: return None
