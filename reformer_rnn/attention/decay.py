@@ -175,17 +175,16 @@ def spread_decays(
     given = tuple(decay.shape)
     shapes = {'head': (h,), 'position': (b,h,n)}
     if channels: shapes['channel'] = b,h,n,d
-    if given not in shapes.values():
+    # b and h are not compared: graphs leave b open
+    if [given]!=[o for o in shapes.values() if len(o)==decay.ndim]:
         expected = ', or '.join(f'one per {name}, {shape}' for name,shape in shapes.items())
         raise ValueError(f'decay has shape {given}: expected {expected}')
     if real is not None and decay.ndim>1:
         seen = real[:,None] if decay.ndim==3 else real[:,None,:,None]
         decay = decay.masked_fill(~seen, 1.)
     if values_known(decay) and not ((decay>=0) & (decay<=1)).all():
-        low = decay.min()
-        high = decay.max()
-        raise ValueError(f'decay has values from {low:.3g} to {high:.3g}: expected numbers from 0 '
-                         'to 1, such as sigmoid(x); compute them in float32')
+        raise ValueError(f'decay has values from {decay.min():.3g} to {decay.max():.3g}: expected '
+                         'numbers from 0 to 1, such as sigmoid(x); compute them in float32')
     a = decay.to(dtype)
     if a.ndim==4: return a
     if a.ndim==3: return a.unsqueeze(-1)
