@@ -174,6 +174,7 @@ const mechanisms = {
   model({prompt}, view) {
     const place = html('div'), script = html('script', {src: new URL('model.js', home)});
     script.addEventListener('load', () => mountModel(place, {prompt}));
+    script.addEventListener('error', () => { place.textContent = 'The model cannot run here: its script is missing.'; });
     view(place);
     const load = (seen, watch) => { if (seen.some(o => o.isIntersecting)) { watch.disconnect(); place.after(script); } };
     new IntersectionObserver(load, {rootMargin: '0px 0px -200px'}).observe(place);
@@ -224,10 +225,12 @@ const mechanisms = {
         return {chunk: mates.filter(j => chunk[i] - chunk[j] <= 1), band: m > 1 ? mates.slice(-(m - 1)) : []};
       });
     };
+    const changed = (rule, a, b) => range(n - 1).filter(j => String(a[j][rule]) !== String(b[j][rule]));
+    const at = turned => views(points(turned).map(p => hash(p, state.angle)));
+    state.i = changed('chunk', at(false), at(true))[0] ?? n - 2;  // whose view the last point changes
     const draw = () => {
-      const now = points(state.turned).map(p => hash(p, state.angle)), before = points(false).map(p => hash(p, state.angle));
-      const seen = views(now), was = views(before), i = state.i;
-      const moved = rule => range(n - 1).filter(j => String(seen[j][rule]) !== String(was[j][rule])).length;
+      const now = points(state.turned).map(p => hash(p, state.angle)), seen = at(state.turned), was = at(false), i = state.i;
+      const moved = rule => changed(rule, was, seen).length;
       const circle = svg('svg', {width: 240, height: 240, viewBox: '-120 -120 240 240', role: 'img', 'aria-label': 'Points coloured by bucket'},
         ...range(half).map(j => { const a = state.angle + Math.PI*j/half, c = 108*Math.cos(a), s = 108*Math.sin(a);
           return svg('line', {x1: -c, y1: s, x2: c, y2: -s, stroke: 'currentColor', 'stroke-opacity': .35, 'stroke-dasharray': '3 4'}); }),
@@ -247,7 +250,7 @@ const mechanisms = {
     };
     draw();
     return [slider('Turn the directions', [0, 179, 1], 0, a => { state.angle = a*Math.PI/180; draw(); }, a => `${a}°`),
-      slider('Query', [1, n, 1], n - 1, i => { state.i = i - 1; draw(); }), tick('turn the last point round', o => { state.turned = o; draw(); })];
+      slider('Query', [1, n, 1], state.i + 1, i => { state.i = i - 1; draw(); }), tick('turn the last point round', o => { state.turned = o; draw(); })];
   },
 
   // Encoded recurrence: the matrix of a linear recurrent network, and its mixture with softmax attention.

@@ -165,9 +165,21 @@ function paint(canvas, rows, columns, value) {
   canvas.getContext('2d').putImageData(picture, 0, 0);
 }
 
-// Put the model into an element, in place of what is there
-async function mount(element, {prompt = 'My dear Joe,'} = {}) {
-  try { await loaded(); } catch (why) { element.append(node('p', {}, `The model cannot run here: ${why.message}.`)); return; }
+// What this browser lacks, in words
+function lacking() {
+  if (!globalThis.TextEncoder || !globalThis.TextDecoder) return 'this browser cannot turn a text into bytes (TextEncoder)';
+  if (!globalThis.ImageData || !node('canvas').getContext('2d')) return 'this browser draws no pictures (canvas)';
+  return '';
+}
+// Put the model into an element, in place of what is there, or say why it cannot run
+async function mount(element, options = {}) {
+  try {
+    if (lacking()) throw new Error(lacking());
+    await loaded();
+    return show(element, options);
+  } catch (why) { element.append(node('p', {role: 'alert'}, `The model cannot run here: ${why.message}.`)); }
+}
+function show(element, {prompt = 'My dear Joe,'}) {
   const model = new LanguageModel(globalThis.pageModel);
   const box = node('textarea', {rows: 2, 'aria-label': 'Beginning of the text', spellcheck: 'false'});
   const go = node('button', {type: 'button', class: 'go'}, 'Go on'), anew = node('button', {type: 'button'}, 'Start again');

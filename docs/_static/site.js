@@ -126,12 +126,20 @@ function filterClaims() {
     }
     const chosen = Boolean(source.value || verdict.value || firm.checked || wanted.length);
     for (const fold of folds) {
-      fold.hidden = ![...fold.querySelectorAll('tbody tr')].some(row => !row.hidden);
-      fold.open = chosen && !fold.hidden;
+      const found = fold.querySelectorAll('tbody tr:not([hidden])').length;
+      const part = fold.closest('section');
+      fold.hidden = !found;
+      part.hidden = !found && !part.contains(bar);
+      fold.open = chosen && found > 0;
+      fold.querySelector('summary').dataset.shown = chosen ? `, ${found} shown` : '';
     }
     count.textContent = `${seen} of ${rows.length} claims`;
   };
-  bar.addEventListener('input', () => { choose(); if (scrollY < place.offsetTop - innerHeight/2) place.scrollIntoView({behavior: 'instant'}); });
+  bar.addEventListener('input', () => {
+    choose();
+    const first = folds.find(fold => !fold.hidden)?.closest('section');
+    if (first && scrollY < first.offsetTop - innerHeight/2) first.scrollIntoView({behavior: 'instant'});
+  });
   window.addEventListener('hashchange', () => {  // a link to a claim that was not chosen
     if (document.getElementById(decodeURIComponent(location.hash.slice(1)))?.hidden) { bar.reset(); choose(); }
   });
@@ -222,6 +230,7 @@ document.addEventListener('DOMContentLoaded', () => {
     button.type = 'button';
     button.textContent = 'Copy';
     button.setAttribute('aria-label', 'Copy this code');
+    button.title = 'Paste it into a notebook or into IPython, after the imports';
     button.addEventListener('click', async () => {
       await copy(block.querySelector('pre').innerText);
       button.textContent = 'Copied';
