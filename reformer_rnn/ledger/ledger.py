@@ -11,7 +11,6 @@ __all__ = ['claims', 'COLOURS', 'SURPRISES', 'PRINTED', 'UPDATE', 'claims_experi
            'text_row', 'run_claims', 'store_ledger']
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #275c40bf
-import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -31,10 +30,10 @@ from ..papers.rsa.claims import rsa_claims
 from ..papers.block_recurrent.claims import brt_claims
 from ..papers.gpt2.claims import gpt2_claims
 from ..exam.claims import exam_claims
-from reformer_rnn.runs.claim import (
+from ..runs.claim import (
     DECIDED,FIRM,NOT_RUN,OWN,STORED,UNDECIDED,UNTESTED,VERDICTS,Results,claim_key,
     count_verdicts,effect_text,excludes_theirs,false_discovery,firm,ledger_row,ours_text,
-    same_fact,sign_only)
+    same_fact,sign_only,stored_rows)
 from ..runs.experiment import Experiment,command_lines
 from ..runs.register import check_order,check_registered,registered,under_rule
 
@@ -363,7 +362,7 @@ def run_claims(
 def store_ledger(root, rows):
     "Store the rows, and print what has changed"
     path = Path(root)/STORED
-    old = json.loads(path.read_text()) if path.exists() else []
+    old = stored_rows(root)
     changes = ledger_changes(old, rows)
     known = {claim_key(row): row for row in old}
     def settled(row):

@@ -273,7 +273,7 @@ def stepped_graph(
     if 'ids' not in inputs:
         raise ValueError(f'a {type(model).__name__} reads more than one text: expected a language '
                          'model, or states=False')
-    check_open(model, inputs, True)
+    check_open(model, inputs, states=True)
     stepped = stepping(model, inputs['ids'], tol)
     # an example must not be a view of something else
     part = inputs['ids'][:,:min(length or 9, room-3)].clone()

@@ -10,7 +10,7 @@ __all__ = ['older_names', 'data_facts', 'Region', 'above_zero', 'below_zero', 'l
            'at_least', 'at_most', 'between', 'near', 'within', 'verdict', 'borders', 'nearest_border', 'effect_to_show',
            'chance_of', 'holm', 'false_discovery', 'Claim', 'Claims', 'ledger_row', 'has_headroom', 'measure_claim',
            'finite', 'as_judged', 'ours_text', 'excludes_theirs', 'sign_only', 'shown_text', 'effect_text',
-           'count_verdicts', 'standing', 'claim_key', 'firm', 'stored_firm', 'number_of']
+           'count_verdicts', 'standing', 'claim_key', 'firm', 'stored_rows', 'number_of']
 
 # %% ../../nbs/60_runs/07_claim.ipynb #7137f64c
 import json
@@ -525,12 +525,12 @@ def firm(
     kept = holm({claim_key(row): row['p'] for row in rows if row['p'] is not None})
     return [claim_key(row) for row in rows if claim_key(row) in kept and row['verdict'] in DECIDED]
 
-def stored_firm(
-    results:Results, # Stored records
-)->list: # Keys of claims; none where no ledger is stored beside the records
-    "Name the firm claims of the ledger as it was stored last"
-    path = results.root/STORED
-    return firm(json.loads(path.read_text())) if path.exists() else []
+def stored_rows(
+    root, # Folder of notebooks
+)->list: # None where no ledger is stored
+    "The rows of the ledger as it was stored last"
+    path = Path(root)/STORED
+    return json.loads(path.read_text()) if path.exists() else []
 
 # %% ../../nbs/60_runs/07_claim.ipynb #f40c3f58
 def number_of(
@@ -544,4 +544,4 @@ def number_of(
         raise ValueError(f'{name!r}: expected the name of one of {len(claims)} claims')
     row = ledger_row(found[0], results)
     text = ours_text(found[0], row).replace('%', ' %')
-    return f'{text} {FIRM}' if claim_key(row) in stored_firm(results) else text
+    return f'{text} {FIRM}' if claim_key(row) in firm(stored_rows(results.root)) else text
