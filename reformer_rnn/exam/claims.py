@@ -50,7 +50,7 @@ exam_claims = Claims()
 solves = at_least(.99, '{:.0%}')
 
 def records_of(task)->str:
-    "The folders that hold a task, one for each learning rate"
+    "The folders that hold a task, one for each learning rate that every candidate has tried"
     each = (ExamConfig(task=(task,), rates=(rate,)) for rate in ExamConfig.rates)
     folders = [f'exam/{exam_folder(cfg)}' for cfg in each]
     return ' '.join(folders)

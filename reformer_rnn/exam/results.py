@@ -37,7 +37,7 @@ class ExamCell:
     task:ExamTask # What was asked
     name:str # Name of the candidate
     runs:Runs # One run per seed
-    tried:int # Learning rates that the first seed has tried
+    tried:tuple # Learning rates that the first seed has tried
 
     def shares(self, size)->list:
         "Right answers at a size, one number per seed; None where the layer could not be run"
@@ -66,14 +66,14 @@ class ExamCell:
 
     @property
     def at_edge(self)->bool:
-        "Is the best learning rate the highest or the lowest, with all of them tried?"
-        ends = min(ExamConfig.rates),max(ExamConfig.rates)
-        return self.settled and self.runs[0]['rate'] in ends
+        "Is the best learning rate the highest or the lowest of those tried, where more may help?"
+        ends = min(self.tried),max(self.tried)
+        return score(self.runs[0])<=SOLVED and self.runs[0]['rate'] in ends
 
     @property
     def settled(self)->bool:
         "Have all learning rates been tried, as far as that can gain anything?"
-        return self.tried>=len(ExamConfig.rates) or score(self.runs[0])>SOLVED
+        return len(self.tried)>=len(ExamConfig.rates) or score(self.runs[0])>SOLVED
 
 # %% ../../nbs/80_exam/03_results.ipynb #c50445b4
 def exam_cells(
@@ -83,12 +83,14 @@ def exam_cells(
     found = {}
     for (task,name),own in runs.by('task','attention').items():
         if task not in exam_tasks: continue # of another version
-        first = [run for run in own if run['seed']==min(own.values('seed'))]
+        seed = min(own.values('seed'))
+        first = [run for run in own if run['seed']==seed]
         best = best_run(first)
         chosen = [run for run in own if run['rate']==best['rate']]
         chosen.sort(key=lambda run: run['seed'])
         check_alike(chosen)
-        found[task,name] = ExamCell(exam_tasks[task], name, Runs(chosen), len(first))
+        tried = tuple(run['rate'] for run in first)
+        found[task,name] = ExamCell(exam_tasks[task], name, Runs(chosen), tried)
     return found
 
 # %% ../../nbs/80_exam/03_results.ipynb #53e0cf4a
