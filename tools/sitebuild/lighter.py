@@ -28,6 +28,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
      r'(<div class=highlight>(?:(?!</div>).)*</div>)\s*</div>', r'\1\2'),
     (r'<table class="api-table docutils align-default"', '<table class="api-table docutils"'),  # as wide as its place
     (r'(<a class="headerlink"[^>]*) title="Link to this heading"', r'\1'),
+    (r'<div class="(cell|api-member)(?: tag_[\w-]+)* container">', r'<div class=\1>'),
     (r'<div class="(cell_(?:in|out)put) container">', r'<div class=\1>'),
     (r'<(t[dh][^>]*)><p>((?:(?!</?p[ >]).)*)</p>\s*</(t[dh])>', r'<\1>\2</\3>'))]  # a cell with one paragraph
 
