@@ -105,7 +105,7 @@ class Median(Measured):
     "A median of rounds, with its interval"
 
 class Drawn(Measured):
-    "A number whose interval is not made from its runs, but from quartiles or by resampling"
+    "A number whose interval is made from quartiles or by resampling; beyond it, Student's of its n"
 
 FEW_ROUNDS = 6 # With fewer, their smallest and largest are no interval of 95 %
 
@@ -182,7 +182,7 @@ def paired_bootstrap(
     n_bytes, # (pages,)
     resamples:int=10_000, # Draws
     seed:int=0, # Seed of the draws
-)->Drawn: # Difference in bits per byte; its `n` is the number of pages
+)->Measured: # Difference in bits per byte; its `n` counts pages, or seeds where these are wider
     """Compare two models page by page; the interval is that of pages and seeds drawn anew, or
     Student's over the seeds where this is wider, since few seeds say little about others"""
     d = (np.atleast_2d(ours)-np.atleast_2d(other))/np.log(2)
@@ -190,8 +190,10 @@ def paired_bootstrap(
     seeds,pages = times_drawn(d.shape, check_int('resamples', resamples), seed)
     low,high = np.percentile((pages@d.T*seeds).sum(1)/len(d)/(pages@b), [2.5,97.5])
     by_seed = over_seeds(d.sum(1)/b.sum())
-    if by_seed.n>1: low,high = min(low, by_seed.low),max(high, by_seed.high)
-    return Drawn(by_seed.value, float(low), float(high), len(b))
+    if by_seed.n==1 or low<by_seed.low and by_seed.high<high:
+        return Drawn(by_seed.value, float(low), float(high), len(b))
+    low,high = min(low, by_seed.low),max(high, by_seed.high)
+    return from_runs(Measured(by_seed.value, float(low), float(high), by_seed.n), by_seed.runs)
 
 # %% ../../nbs/60_runs/01_interval.ipynb #44b17fc1
 POWER = .8 # Probability with which a difference is to be shown
@@ -232,7 +234,7 @@ def shown_by_share(found, border)->float:
 def drawn_error(found, border)->float:
     "Standard error of a number whose interval was drawn, on the side of a border"
     side = found.value-found.low if border<found.value else found.high-found.value
-    return side/1.96
+    return side/float(t.ppf(.975, found.n-1))
 
 def detectable(
     found:Measured, # What was measured
@@ -243,8 +245,8 @@ def detectable(
     if isinf(found.half_width): return inf
     if isinstance(found, Share): return shown_by_share(found, border)
     if by_order(found): return shown_by_median(found)
-    if isinstance(found, Drawn): return drawn_error(found, border)*(1.96+float(norm.ppf(POWER)))
-    return standard_error(found)*shift_to_show(found.n)
+    error = drawn_error(found, border) if isinstance(found, Drawn) else standard_error(found)
+    return error*shift_to_show(found.n)
 
 # %% ../../nbs/60_runs/01_interval.ipynb #32f9cfd7
 def p_value(
@@ -261,7 +263,6 @@ def p_value(
         return float(binomtest(sum(apart), len(apart)).pvalue) if apart else 1.
     distance = abs((mean(found.runs) if isinstance(found, Median) else found.value)-border)
     if distance==0: return 1.
-    drawn = isinstance(found, Drawn)
-    error = drawn_error(found, border) if drawn else standard_error(found)
+    error = drawn_error(found, border) if isinstance(found, Drawn) else standard_error(found)
     away = distance/error if error else inf
-    return 2*float(norm.sf(away) if drawn else t.sf(away, found.n-1))
+    return 2*float(t.sf(away, found.n-1))
