@@ -118,7 +118,8 @@ parity('a recurrent network computes parity', 'Merrill et al. 2024, section 5',
        'lstm', 256, results=asked_again('parity'))
 parity('signs are what matters', 'Grazzi et al. 2025, experiments on parity',
        'The same layer learns parity with eigenvalues down to -1 and not without',
-       'delta:2', 256, 'delta:1')
+       'delta:2', 256, 'delta:1',
+       why='The best rate of `delta:1`, 0.001, is the lowest that all have tried.')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #e59c3395
 copying = about('selective_copy', 'symbols copied out of {} tokens')

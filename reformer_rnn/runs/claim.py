@@ -538,10 +538,14 @@ def number_of(
     claims:list, # Claims, one of which has that name
     results:Results, # Stored records
 )->str: # With its interval; empty if there is none
-    "Our number for one claim, for a sentence, marked if it is firm; `ValueError` for another name"
+    """Our number for one claim, for a sentence, marked if it is firm; `ValueError` for another name,
+    and for results without the stored ledger, which says what is firm"""
     found = [claim for claim in claims if claim.name==name]
     if len(found)!=1:
         raise ValueError(f'{name!r}: expected the name of one of {len(claims)} claims')
     row = ledger_row(found[0], results)
     text = ours_text(found[0], row).replace('%', ' %')
-    return f'{text} {FIRM}' if claim_key(row) in firm(stored_rows(results.root)) else text
+    stored = stored_rows(results.root)
+    if not stored:
+        raise ValueError(f'{results.root}: expected the folder of notebooks, with {STORED}')
+    return f'{text} {FIRM}' if claim_key(row) in firm(stored) else text

@@ -397,7 +397,7 @@ cost('recurrence runs in parallel', 'Section 1.2',
 rsa_claims.state(
     OWN, 'an RSA-Informer costs little more', 'Our reading of Coulson et al. 2024, 1.2',
     'In the size of the paper, an epoch takes hardly longer with recurrence',
-    'about 1', 1., level, 'forecast_cost', epoch_ratio, '{:.2f} times',
+    region=level, results='forecast_cost', measure=epoch_ratio, form='{:.2f} times',
     notebook='70_papers/30_rsa/04_cost', setting='time of an update, batch by batch',
     smaller='one CPU thread')
 state('eight gigabytes are not enough', 'Section 3.1',
