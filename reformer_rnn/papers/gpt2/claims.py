@@ -204,6 +204,8 @@ names_nearby = english(
     measure=by_story('none', 'longer'),
     setting='bits of a token of a name, story by story, both windows read as one',
     why='Control of the rows below. The region is ours.')
+
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #f037bca2
 for kind in ('kv','rmt','glr'):
     english(
         f'{kind} tells SmolLM2 names', region=above_zero, control=names_nearby,
@@ -218,8 +220,8 @@ for kind in ('kv','rmt','glr'):
              'before better than training as many weights without it',
         measure=named_difference(
             named_bits(kind), lowest(named_bits('lora'), named_bits(kind, 'swapped'))),
-        setting=f'bits of a token of a name, {kind} minus the better of adapters (lora) and its own '
-                'weights with another story, after sixty-four stories',
+        setting=f'bits of a token of a name, {kind} minus the better of adapters (lora) and its '
+                'own weights with another story, after sixty-four stories',
         why='What helps with another story as well is no memory.')
 
 # %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #09792a80
