@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['state_types', 'check_int', 'check_tensor', 'check_choice', 'own_words', 'first_line', 'check_qkv', 'check_mask_type',
            'check_mask', 'check_bias', 'hide_padding', 'seed_everything', 'map_state', 'detach_state', 'select_state',
-           'state_to', 'own_state', 'cast_state', 'state_nbytes', 'state_type', 'Movable', 'count_parameters',
-           'held_in_evaluation', 'evaluating', 'parts_with', 'import_modules', 'saved_nbytes', 'memory_mark']
+           'state_to', 'own_state', 'cast_state', 'state_nbytes', 'state_type', 'Movable', 'SkipDraws',
+           'count_parameters', 'held_in_evaluation', 'evaluating', 'parts_with', 'import_modules', 'saved_nbytes',
+           'memory_mark']
 
 # %% ../nbs/00_core.ipynb #046866ef
 import random,re,threading
@@ -20,6 +21,7 @@ from pkgutil import walk_packages
 import numpy as np
 import torch
 from torch import Tensor,nn
+from torch.overrides import TorchFunctionMode
 
 from .modes import (
     autocast_dtype,count_pieces,discrete_choice,has_values,in_transform,knows_autocast,open_size,
@@ -311,6 +313,14 @@ def _shared_again(module):
     finally:
         for (first,k),*others in places.values():
             for o,name in others: o._parameters[name] = first._parameters[k]
+
+# %% ../nbs/00_core.ipynb #a73d650d
+class SkipDraws(TorchFunctionMode):
+    "Modules that are built in this `with` block are not initialised by `torch.nn.init`"
+    def __torch_function__(self, f, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if getattr(f, '__module__', '')=='torch.nn.init': return kwargs['tensor']
+        return f(*args, **kwargs)
 
 # %% ../nbs/00_core.ipynb #28fa7bb0
 def count_parameters(
