@@ -330,7 +330,7 @@ def held_in_evaluation(
     """Evaluation mode inside a `with` block, in all threads; modules go back to training with the
     last of the blocks that hold them"""
     with _modes:
-        held = [o for o in modules if o.training or id(o) in _held]
+        held = [o for o in modules if o.training or (_held and id(o) in _held)]
         for o in held:
             _held[id(o)] = _held.get(id(o), 0)+1
             o.training = False
