@@ -196,6 +196,15 @@ def map_state(
     raise TypeError('a state holds tensors, None, tuples, lists and dicts, not '
                     f'{type(state).__name__}')
 
+# %% ../nbs/00_core.ipynb #32bb8603
+def state_leaves(
+    state, # Any state
+)->list: # Of tensors
+    "The tensors of a state, in order"
+    found = []
+    map_state(found.append, state)
+    return found
+
 # %% ../nbs/00_core.ipynb #1b649d44
 def detach_state(state):
     "Detach every tensor of `state` that is in an autograd graph; others stay what they are"
@@ -246,9 +255,7 @@ def cast_state(
 
 def state_nbytes(state)->int: # Bytes
     "Size of all tensors of `state`"
-    sizes = []
-    map_state(lambda t: sizes.append(t.nelement()*t.element_size()), state)
-    return sum(sizes)
+    return sum(t.nelement()*t.element_size() for t in state_leaves(state))
 
 # %% ../nbs/00_core.ipynb #f4ab56c1
 state_types = {} # Full name -> class, by which files name it
