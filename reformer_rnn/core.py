@@ -198,6 +198,15 @@ def map_state(
     raise TypeError('a state holds tensors, None, tuples, lists and dicts, not '
                     f'{type(state).__name__}')
 
+# %% ../nbs/00_core.ipynb #32bb8603
+def state_leaves(
+    state, # Any state
+)->list: # Of tensors
+    "The tensors of a state, in order"
+    found = []
+    map_state(found.append, state)
+    return found
+
 # %% ../nbs/00_core.ipynb #1b649d44
 def detach_state(state):
     "Detach every tensor of `state` that is in an autograd graph; others stay what they are"
@@ -248,9 +257,7 @@ def cast_state(
 
 def state_nbytes(state)->int: # Bytes
     "Size of all tensors of `state`"
-    sizes = []
-    map_state(lambda t: sizes.append(t.nelement()*t.element_size()), state)
-    return sum(sizes)
+    return sum(t.nelement()*t.element_size() for t in state_leaves(state))
 
 # %% ../nbs/00_core.ipynb #f4ab56c1
 state_types = {} # Full name -> class, by which files name it
@@ -340,7 +347,7 @@ def held_in_evaluation(
     """Evaluation mode inside a `with` block, in all threads; modules go back to training with the
     last of the blocks that hold them"""
     with _modes:
-        held = [o for o in modules if o.training or id(o) in _held]
+        held = [o for o in modules if o.training or (_held and id(o) in _held)]
         for o in held:
             _held[id(o)] = _held.get(id(o), 0)+1
             o.training = False

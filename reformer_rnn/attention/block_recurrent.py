@@ -16,13 +16,13 @@ import torch.nn.functional as F
 from torch import Tensor,nn
 
 from ..core import (
-    cast_state,check_choice,check_int,hide_padding,own_state,state_type,trusted)
-from .layer import gated_mean,merge_heads,register_attention
+    cast_state,check_choice,check_int,own_state,state_type,trusted)
+from .layer import (
+    check_own_mask,gated_mean,merge_heads,project_real,register_attention)
 from .local import into_blocks
 from .sliding import (SlidingAttention,attend_scaled,check_block_end,
-                                            check_block_keys,check_rows,keep_blocks,
-                                            new_linear,new_scale,replace_rows,scaled_queries,
-                                            unit_vectors)
+                                            check_block_keys,keep_blocks,new_linear,new_scale,
+                                            scaled_queries,unit_vectors)
 
 # %% ../../nbs/10_attention/13_block_recurrent.ipynb #b7357d9f
 class FixedGate(nn.Module):
@@ -320,15 +320,10 @@ class BlockRecurrentAttention(TwoWayAttention):
         read = attend_memories(q2, memories, r, self.window)
         return torch.cat([out,read], 1),new
 
-    def restart(self,
-        state, # What an earlier call returned, at the end of a block; None stays None
-        rows:Tensor, # Boolean, (b,): which rows begin a new text
-    ):
-        "Reset some rows of a state, as if they had seen nothing"
-        if state is None: return None
-        check_rows(rows, len(state.k))
+    def restart_window(self, state, rows):
+        "`restart` for a state at the end of a block"
         check_block_end(state, self.window)
-        return replace_rows(state._replace(memory=None), self.begin(state.k, state.v), rows)
+        return super().restart_window(state, rows)
 
     def remember(self,
         state, # What an earlier call returned; None at the start
@@ -404,8 +399,8 @@ class FeedbackAttention(TwoWayAttention):
         "Attend to the window, and to the states whose keys and values are the context"
         self.check(x, state, context)
         if torch.is_grad_enabled(): state,context = own_state((state,context))
-        x = hide_padding(x, mask)
-        *qkv,q2 = self.project(x)
+        if mask is not None: check_own_mask(self, x, mask)
+        *qkv,q2 = project_real(self, x, mask)
         out,state = self.attend(*qkv, state=state, mask=mask)
         q2 = scaled_queries(q2, self.scale2)
         read = attend_scaled(q2, *context)

@@ -12,7 +12,7 @@ from .layer import AttentionLayer
 from .promises import need_state
 from .report import (
     Failed,Skipped,example,in_words,is_tree,layer_check)
-from ..core import map_state,state_nbytes
+from ..core import map_state,state_leaves,state_nbytes
 
 # %% ../../nbs/10_attention/94_check_states.ipynb #5ccf2908
 @layer_check('unchanged state', 'a call does not change the state that it is given')
@@ -27,19 +27,9 @@ def _check_unchanged(subject):
         kept = map_state(lambda t: t.clone(), state)
         after = state
         for _ in range(3): _,after = subject.call(module, x[:,:1], after)
-    changed = []
-    _both(lambda a, b: changed.append(not torch.equal(a, b)), state, kept)
-    if any(changed):
+    if not all(map(torch.equal, state_leaves(state), state_leaves(kept))):
         raise Failed('a call changes the state that it is given', **example(subject, x))
     return 'in three calls of one position'
-
-# %% ../../nbs/10_attention/94_check_states.ipynb #3ff04622
-def _both(f, a, b):
-    "Apply `f` to each pair of tensors of two states with the same structure"
-    there = []
-    map_state(there.append, b)
-    todo = iter(there)
-    map_state(lambda t: f(t, next(todo)), a)
 
 # %% ../../nbs/10_attention/94_check_states.ipynb #a35e31e6
 def _need_attention(subject):

@@ -12,10 +12,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask,own_state,state_type
+from ..core import (
+    check_choice,check_int,check_mask,hide_padding,own_state,state_type)
 from .backend import documents_now,operation_of
 from .documents import read_packed
-from .layer import AttentionLayer,build_attention,register_attention
+from .layer import (
+    AttentionLayer,build_attention,padding_first,register_attention,take_positions)
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #0b85c099
 def short_convolution(
@@ -54,14 +56,11 @@ def _within_documents(seen, weight, places):
 
 def _between_gaps(x, weight, state, mask):
     "`short_convolution` of the positions where `mask` is True"
-    # real ones first, in their order
-    order = (~mask).sort(dim=1, stable=True).indices.unsqueeze(-1).expand_as(x)
-    close = x.masked_fill(~mask.unsqueeze(-1), 0.).gather(1, order)
+    (close,),_,back = padding_first((hide_padding(x, mask),), ~mask) # what is real in front
     y,_ = short_convolution(close, weight, state)
     seen = torch.cat([state.to(x.dtype),close], 1)
     last = mask.sum(1, keepdim=True)+torch.arange(state.shape[1], device=x.device)
-    state = seen.gather(1, last.unsqueeze(-1).expand(-1, -1, x.shape[2]))
-    return torch.zeros_like(y).scatter(1, order, y).masked_fill(~mask.unsqueeze(-1), 0.),state
+    return hide_padding(take_positions(y, back), mask),take_positions(seen, last)
 
 # %% ../../nbs/10_attention/17_short_convolution.ipynb #9f247b75
 class ShortConvolution(nn.Module):

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor,nn
 
-from ..core import check_int,check_mask,state_type
+from ..core import check_int,state_type
 from .backend import check_backend
 from .convolution import ShortConvolution
 from .delta import delta_attention
@@ -99,7 +99,6 @@ class DeltaLayer(AttentionLayer):
 
     def attend(self, qkv, beta, decay, gate, angles=None, *, state, mask):
         "Call `delta_attention` after the convolution"
-        check_mask(mask, (qkv.shape[0],self.n_heads,qkv.shape[1],qkv.shape[1]), key_only=True)
         S,inputs = _parts(state, self.conv)
         if self.conv is not None: qkv,inputs = self.conv(qkv, inputs, mask)
         q,k,v = _convolved_heads(self, qkv, angles)

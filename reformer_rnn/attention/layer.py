@@ -245,11 +245,11 @@ def padding_first(
 
 def take_positions(
     x:Tensor, # (b, ..., n, d)
-    places:Tensor, # (b, n), where the position comes from
-)->Tensor:
-    "Positions of each row in another order"
+    places:Tensor, # (b, any number), where the position comes from
+)->Tensor: # (b, ..., any number, d)
+    "Positions of each row in another order, or some of them"
     index = places.view(places.shape[0], *[1]*(x.ndim-3), places.shape[1], 1)
-    return x.gather(-2, index.expand_as(x))
+    return x.gather(-2, index.expand(*x.shape[:-2], -1, x.shape[-1]))
 
 # %% ../../nbs/10_attention/00_layer.ipynb #dade3991
 def real_context(

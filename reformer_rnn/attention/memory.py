@@ -19,7 +19,7 @@ from reformer_rnn.core import (
 from .layer import gated_mean,register_attention
 from .local import LocalState,all_real,empty_local_state
 from .sliding import (
-    SlidingAttention,check_block_end,check_block_keys,check_rows,keep_blocks,replace_rows)
+    SlidingAttention,check_block_end,check_block_keys,keep_blocks)
 
 # %% ../../nbs/10_attention/14_memory.ipynb #656370a1
 def nearest_keys(
@@ -304,15 +304,7 @@ class MemorizingAttention(SlidingAttention):
                              f'{expected}; start without a state, or select rows of it')
         check_block_keys(state, self.window, (x.shape[0],self.n_heads,self.d_head))
 
-    def restart(self,
-        state, # What an earlier call returned, at the end of a block; None stays None
-        rows:Tensor, # Boolean, (b,): which rows begin a new text
-    ):
-        "Reset some rows of a state, as if they had seen and stored nothing"
-        if state is None: return None
-        check_rows(rows, len(state.k))
+    def restart_window(self, state, rows):
+        "`restart` for a state at the end of a block: the store as well"
         check_block_end(state, self.window)
-        new = self.begin(state.k, state.v)
-        store = replace_rows(state.store, new.store, rows)
-        window = replace_rows(state._replace(store=None), new._replace(store=None), rows)
-        return window._replace(store=store)
+        return super().restart_window(state, rows)

@@ -14,7 +14,7 @@ import torch
 
 from .report import (
     Check,Failed,Skipped,Subject,differ,example,in_words,is_tree,need_fixed,text_of)
-from ..core import map_state,select_state
+from ..core import select_state,state_leaves
 
 # %% ../../nbs/10_attention/96_promises.ipynb #7a10a46f
 class Promise(NamedTuple):
@@ -141,9 +141,7 @@ class StateTools:
 
     def tensors(self, state)->list:
         "All tensors of a state"
-        found = []
-        map_state(found.append, state)
-        return found
+        return state_leaves(state)
 
 # %% ../../nbs/10_attention/96_promises.ipynb #3d65df9c
 class LayerReader(StateTools):

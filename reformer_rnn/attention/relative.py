@@ -16,7 +16,7 @@ from torch import Tensor,nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..core import (
-    cast_state,check_int,check_mask,check_qkv,hide_padding,map_state,open_size,state_type,trusted)
+    cast_state,check_int,check_qkv,hide_padding,map_state,open_size,state_type,trusted)
 from .cache import (
     WeightsMark,append_positions,in_room,last_positions,weights_mark)
 from .layer import (
@@ -382,8 +382,6 @@ class RSARelativeAttention(RelativeAttention):
 
     def mix(self, q, k, v, r, mask):
         "Relative attention and matrices, blended"
-        mask = check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
         recurrent,_ = self.rem(v[:,:len(self.rem.heads)], queries=q.shape[2])
-        if mask is not None: mask = mask[:,0,0]
         attended = super().mix(q, k, v, r, mask)
         return blend(attended, recurrent, self.mu)

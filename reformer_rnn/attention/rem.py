@@ -13,8 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..core import (
-    check_choice,check_int,check_mask,count_pieces,open_size,values_known,without_autocast)
+from reformer_rnn.core import (
+    check_choice,check_int,check_mask,count_pieces,hide_padding,open_size,values_known,
+    without_autocast)
+from .layer import padding_first,take_positions
 from .local import toeplitz
 
 # %% ../../nbs/10_attention/07_rem.ipynb #ae7750da
@@ -432,21 +434,14 @@ def _from_before(
 # %% ../../nbs/10_attention/07_rem.ipynb #d33b9cdc
 def _mix_masked(v, mask, rho, runs, mix):
     "`mix(values, eigenvalues)` of the real positions of each row, and the states after the last"
-    order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
-    real = mask[:,None,:,None]
-    def rows(x, index): # rows (b, any number) of positions
-        index = index.view(len(x), *[1]*(x.ndim-3), index.shape[1], 1)
-        shape = *x.shape[:-2],index.shape[-2],x.shape[-1]
-        return x.gather(-2, index.expand(shape))
+    (together,),_,back = padding_first((hide_padding(v, mask),), ~mask) # what is real in front
     longest = max(d for _,_,d in runs)
-    together = rows(v.masked_fill(~real, 0.), order)
     together = F.pad(together, (0,0,0,longest))
     parts = torch.stack([mix(together, o) for o in rho.each_part()], 2)
     end = mask.sum(1, keepdim=True)
-    following = rows(parts, end+torch.arange(longest, device=v.device))
+    following = take_positions(parts, end+torch.arange(longest, device=v.device))
     states = [following[:,heads,:_parts(names),:d] for heads,names,d in runs]
-    out = rho.read(rows(parts, order.argsort(1)))
-    return out.masked_fill(~real, 0.),states
+    return hide_padding(rho.read(take_positions(parts, back)), mask),states
 
 # %% ../../nbs/10_attention/07_rem.ipynb #4625027f
 def rem_mix(

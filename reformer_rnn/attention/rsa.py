@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask,hide_padding,open_size,state_type
+from ..core import check_choice,check_int,open_size,state_type
 from .layer import QKVAttention,gated_mean,register_attention
 from .rem import (
     check_rem_input,mix_heads,rem_eigenvalues,rem_kinds,rem_matrix)
@@ -311,9 +311,7 @@ class RSA(QKVAttention):
 
     def attend(self, q, k, v, state, mask):
         "Softmax attention and matrices, blended; `ValueError` for a state without their sums"
-        b,h,n,_ = q.shape
-        check_mask(mask, (b,h,n,k.shape[2]), key_only=True)
-        v = hide_padding(v, mask) # for the matrices
+        n = q.shape[2]
         r = len(self.rem.heads)
         truncate = self.rem.truncate
         kv,sums = state or (None,None)

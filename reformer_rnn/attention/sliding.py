@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor,nn
 
-from ..core import check_choice,check_int,check_mask,hide_padding,state_type
+from ..core import check_choice,check_int,state_type
 from .backend import check_backend
 from .layer import (
     QKVAttention,padding_first,register_attention,rows_of,sdpa,take_positions)
@@ -182,11 +182,13 @@ class SlidingAttention(CosineScores):
         past = empty_local_state(k, v, length)
         return past if self.empty=='masked' else past._replace(real=None)
 
+    def begin(self, k, v):
+        "The state before the first position"
+        return self.nothing(k, v, self.reach)
+
     def attend(self, q, k, v, state, mask):
         "Attend to the window, after bringing queries and keys to length one"
-        check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-        if mask is not None: q,k,v = (hide_padding(x, mask) for x in (q,k,v))
-        if state is None: state = self.nothing(k, v, self.reach)
+        if state is None: state = self.begin(k, v)
         check_past(state, k, v, self.window, self.reach)
         q,k = self.scores(q, k)
         if mask is not None:
@@ -199,8 +201,6 @@ class SlidingAttention(CosineScores):
     def attend_blocks(self, q, k, v, state, mask):
         """Attend from scaled queries to the window; also return the keys and values of the state
         and the new positions, and which of them are real"""
-        check_mask(mask, (*q.shape[:3],k.shape[2]), key_only=True)
-        if mask is not None: q,k,v = (hide_padding(x, mask) for x in (q,k,v))
         seen = self.reach+k.shape[2]
         k,v,real = extend_local(state, k, v, mask)
         near = k,v,real
@@ -221,7 +221,7 @@ class SlidingAttention(CosineScores):
 
     def restart_window(self, state, rows):
         "`restart` for a state without a position"
-        return replace_rows(state, self.nothing(state.k, state.v, self.reach), rows)
+        return replace_rows(state, self.begin(state.k, state.v), rows)
 
 # %% ../../nbs/10_attention/12_sliding.ipynb #43abc81d
 def check_rows(rows, b):
@@ -235,16 +235,18 @@ def check_rows(rows, b):
                      'begin a new text')
 
 def replace_rows(
-    old, # A named tuple of tensors, batch first, or None
+    old, # A named tuple of tensors, batch first, None, or such tuples
     new, # The same for the state of a new text
     rows:Tensor, # Boolean, (b,)
 ):
-    "Take some rows from `new` and the others from `old`; in both, real=None means that all is real"
+    """Take some rows from `new` and the others from `old`; in both, real=None means that all is
+    real, and what only `old` has is left out"""
     if (new.real is None)!=(old.real is None):
         new = new._replace(real=all_real(new.real, new.k))
         old = old._replace(real=all_real(old.real, old.k))
     def pick(a, b):
-        if a is None: return None
+        if a is None or b is None: return None
+        if isinstance(a, tuple): return replace_rows(a, b, rows)
         chosen = rows.view(-1, *[1]*(a.ndim-1))
         return torch.where(chosen, b, a)
     return type(old)(*map(pick, old, new))
@@ -279,7 +281,6 @@ class RSASlidingAttention(SlidingAttention):
                              init_mu=init_mu)
     def attend(self, q, k, v, state, mask):
         "Attend to the window, and blend with what the matrices return"
-        v = hide_padding(v, mask) # for the matrices
         local,sums = state or (None,None)
         attended,local = super().attend(q, k, v, local, mask)
         r = len(self.rem.heads)

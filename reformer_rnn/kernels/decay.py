@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from ..attention.backend import register_kernel
-from ..attention.decay import chunked_decay_attention
+from ..attention.decay import chunked_decay_attention,sum_ranges
 from .tiles import (
-    LEAST,LEAST_PRODUCT,TiledRule,TileRule,range_tables,tiles_refusal)
+    LEAST,LEAST_PRODUCT,TiledRule,TileRule,tiles_refusal)
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #e62d74a7
 class _Tile:
     "N chunks of all heads of a tile, each (C, ...): the factors of its decays, A, and its states"
-    def __init__(self, buffers, xs, cut, tables, start):
+    def __init__(self, buffers, xs, cut, sums, start):
         Q,K,V,g = (cut(x) for x in xs)
         self.buffers = buffers
         self.chunks = len(Q)
@@ -28,7 +28,7 @@ class _Tile:
         self.K = self.load('K', K)
         self.V = self.load('V', V)
         self.N = len(self.Q)
-        self.sums = tables.get(self.C)
+        self.sums = sums
         self.weigh(self.load('g', g))
         self.asked = torch.mul(self.Q, self.before, out=buffers('asked', *self.Q.shape))
         self.written = torch.mul(self.K, self.after, out=buffers('written', *self.K.shape))
@@ -334,8 +334,8 @@ def _write_gradients(tile, dO, R, places):
 
 # %% ../../nbs/15_kernels/03_decay.ipynb #08ee42ed
 _passes = _write_output,_write_gradients,chunked_decay_attention
-_of_heads = TileRule(_HeadTile, lambda parts, C, xs: range_tables(parts, C, xs[0]), *_passes)
-_of_channels = TileRule(_ChannelTile, lambda parts, C, xs: {}, *_passes)
+_of_heads = TileRule(_HeadTile, lambda C, xs: sum_ranges(C, xs[0]), *_passes)
+_of_channels = TileRule(_ChannelTile, lambda C, xs: None, *_passes)
 
 @register_kernel('decay', 'tiles', tiles_refusal)
 def tiled_decay_attention(

@@ -27,7 +27,7 @@ class _Tile:
         self.chunks = len(q)
         self.N,self.C,self.d = self.K.shape
         self.square = self.N,self.C,self.C
-        self.eye,self.triangle,self.sums = constants[self.C]
+        self.eye,self.triangle,self.sums = constants
         self.shrink = self.grow = self.between = self.before = self.after = self.whole = None
         if g is not None: self.weigh(self.load('g', g).squeeze(-1))
         self.V = self.load('V', v, self.grow)
@@ -232,15 +232,10 @@ def _factor_gradient(tile, E, G, dQ, erased, written):
     return dg.unsqueeze(-1)
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #e64c52a8
-def _constants(parts, C, xs):
-    "For each length of a chunk the identity, a triangle of ones and the table of sums"
-    def of(c):
-        eye = torch.eye(c, dtype=xs[0].dtype, device=xs[0].device)
-        sums = None
-        if xs[-1] is not None: sums = sum_ranges(c, eye)
-        return eye,torch.ones_like(eye).tril_(),sums
-    lengths = {min(C, part.stop-part.start) for part in parts}
-    return {c: of(c) for c in lengths}
+def _constants(C, xs):
+    "The identity, a triangle of ones and, with decays, the table of sums"
+    eye = torch.eye(C, dtype=xs[0].dtype, device=xs[0].device)
+    return eye,torch.ones_like(eye).tril_(),None if xs[-1] is None else sum_ranges(C, eye)
 
 # %% ../../nbs/15_kernels/04_delta.ipynb #39098067
 def _write_output(tile, place):

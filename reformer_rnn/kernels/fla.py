@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError,version
 
 import torch
 from torch import Tensor
+from torch.torch_version import TorchVersion
 
 from ..core import first_line,ordinary_only
 from ..attention.backend import (
@@ -21,17 +22,14 @@ from ..attention.documents import take_rows
 from ..attention.linear import safe_divide,same
 
 # %% ../../nbs/15_kernels/05_fla.ipynb #993085e9
-FLA_VERSION = (0,6,0) # The version whose interface is used here
-
-def _numbers(text): return tuple(int(o) for o in text.split('+')[0].split('.')[:3] if o.isdigit())
+FLA_VERSION = '0.6.0' # The version whose interface is used here
 
 def package_refusal()->str: # The reason; '' if there is none
     "Why the package cannot be used at all"
     try: found = version('flash-linear-attention')
     except PackageNotFoundError: return 'flash-linear-attention is not installed'
-    if _numbers(found)<FLA_VERSION:
-        needed = '.'.join(map(str, FLA_VERSION))
-        return f'flash-linear-attention {found} is installed, {needed} or later is needed'
+    if TorchVersion(found)<FLA_VERSION:
+        return f'flash-linear-attention {found} is installed, {FLA_VERSION} or later is needed'
     return ''
 
 def fla_refusal(
@@ -57,7 +55,7 @@ def hopper_refusal(device)->str: # The reason; '' if there is none
     import triton
     found = triton.__version__
     hopper = torch.cuda.get_device_capability(device)[0]==9
-    if hopper and (3,4)<=_numbers(found)<(3,7,1):
+    if hopper and (3,4)<=TorchVersion(found)<(3,7,1):
         return Unexpected(f'Triton {found} gives wrong gradients of decays on this GPU; 3.7.1 is '
                           'right')
     return ''

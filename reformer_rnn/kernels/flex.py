@@ -65,9 +65,7 @@ def make_mask(
 window_mask = lru_cache(64)(make_mask)
 
 # %% ../../nbs/15_kernels/07_flex.ipynb #ad09acde
-FLEX_VERSION = (2,7) # The oldest PyTorch whose FlexAttention takes all of this
-
-def _numbers(text): return tuple(int(o) for o in text.split('+')[0].split('.')[:2])
+FLEX_VERSION = '2.7' # The oldest PyTorch whose FlexAttention takes all of this
 
 def limits_refusal(
     q:Tensor, # Queries, (b, h, n, d)
@@ -78,8 +76,8 @@ def limits_refusal(
     *args, # The other arguments of a kernel
 )->str: # The reason; '' if it can be used
     "Why FlexAttention cannot compute attention for tensors of these sizes and types on any device"
-    if _numbers(torch.__version__)<FLEX_VERSION:
-        return f'PyTorch {torch.__version__} is installed, 2.7 or later is needed'
+    if torch.__version__<FLEX_VERSION:
+        return f'PyTorch {torch.__version__} is installed, {FLEX_VERSION} or later is needed'
     if not q.dtype==k.dtype==v.dtype:
         return f'the types differ: queries {q.dtype}, keys {k.dtype}, values {v.dtype}'
     widths = q.shape[-1],v.shape[-1]

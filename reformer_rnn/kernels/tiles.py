@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['LEAST', 'LEAST_PRODUCT', 'tiles_refusal', 'Buffers', 'tile_slices', 'cut_tile', 'gradients_of', 'gradient_like',
-           'range_tables', 'may_divide', 'TileRule', 'make_tiles', 'TiledRule']
+           'may_divide', 'TileRule', 'make_tiles', 'TiledRule']
 
 # %% ../../nbs/15_kernels/01_tiles.ipynb #429d7dac
 import math
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..core import has_values,ordinary_only
-from ..attention.decay import least_decay,log_decays,sum_ranges
+from ..attention.decay import least_decay,log_decays
 
 # %% ../../nbs/15_kernels/01_tiles.ipynb #1aaaf653
 def tiles_refusal(
@@ -92,16 +92,6 @@ def gradient_like(x):
     like = torch.empty_like(rows, memory_format=torch.contiguous_format)
     return like.transpose(1,2)
 
-# %% ../../nbs/15_kernels/01_tiles.ipynb #31fb5eff
-def range_tables(
-    parts:list, # Slices of positions
-    C:int, # Positions in a chunk
-    like:Tensor, # Whose type and device to take
-)->dict: # Length -> matrices of `sum_ranges`
-    "`sum_ranges` for each length that a chunk has in these parts"
-    lengths = {min(C, part.stop-part.start) for part in parts}
-    return {c: sum_ranges(c, like) for c in lengths}
-
 # %% ../../nbs/15_kernels/01_tiles.ipynb #5aa564a0
 LEAST = 1e-3 # Smallest decay to divide by: its gradient loses that many digits
 LEAST_PRODUCT = 1e-12 # Smallest product of decays to divide by: large values must not overflow
@@ -117,7 +107,7 @@ def may_divide(
 class TileRule(NamedTuple):
     "What both passes need to know of a rule"
     tile:Callable # Of buffers, tensors, a function that cuts, constants, a state: it has `states`
-    constants:Callable # Of parts, positions in a chunk and tensors: what all tiles share
+    constants:Callable # Of positions in a chunk and tensors: what tiles of such chunks share
     output:Callable # Of a tile and a place: writes the outputs there
     gradients:Callable # Of a tile, dO, R and places: writes there, and returns the R before it
     plain:Callable # The plain form
@@ -127,12 +117,13 @@ def make_tiles(rule, xs, C, S, states):
     q = xs[0]
     groups,parts = tile_slices(q, C)
     buffers = Buffers(device=q.device, dtype=torch.promote_types(q.dtype, torch.float32))
-    constants = rule.constants(parts, C, xs)
+    lengths = [min(C, part.stop-part.start) for part in parts]
+    constants = {c: rule.constants(c, xs) for c in set(lengths)}
     def make(rows, i):
         start = S if i==0 else states[i-1]
         if start is not None: start = start[rows]
         cut = lambda x: cut_tile(x, rows, parts[i], C)
-        return rule.tile(buffers, xs, cut, constants, start),cut
+        return rule.tile(buffers, xs, cut, constants[lengths[i]], start),cut
     return make,groups,len(parts)
 
 # %% ../../nbs/15_kernels/01_tiles.ipynb #affe6795

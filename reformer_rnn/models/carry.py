@@ -28,8 +28,9 @@ class Carrying:
         rows:int, # Texts that are read side by side
     ):
         "The state to go on from; a text begins with `initial`, if the model has one"
+        if state is not None: return state
         initial = getattr(self, 'initial', None) # a part like any other, see `begin_with`
-        return initial(rows) if state is None and initial is not None else state
+        return None if initial is None else initial(rows)
 
     def carried(self):
         "The state to continue from"

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.func import functionalize
 
-from ..core import first_line
-from .tape import HeldState,form_of,state_leaves,with_leaves,without_numbers
+from ..core import first_line,state_leaves
+from .tape import HeldState,form_of,with_leaves,without_numbers
 
 # %% ../../nbs/30_models/40_fixed_steps.ipynb #9bd9b7dc
 class FixedStep:

@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor,nn
 
 from ..core import check_choice,check_int,state_type
-from ..attention.block_recurrent import check_rows
 from ..attention.rem import rem_mix
+from ..attention.sliding import check_rows
 from .carry import check_same_rows
 
 # %% ../../nbs/30_models/11_gpt2_memory.ipynb #322b5d79

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..core import check_int,select_state,state_type
+from ..core import check_int,select_state,state_leaves,state_type
 from ..attention.layer import rows_of
 from .carry import check_same_rows
 from .fixed_steps import FixedSteps
-from .tape import Replay,Steps,state_leaves
+from .tape import Replay,Steps
 
 # %% ../../nbs/30_models/23_roll_back.ipynb #b46e012c
 @state_type

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor,nn
 from torch.overrides import TorchFunctionMode
 
-from ..core import map_state,using_up
+from ..core import map_state,state_leaves,using_up
 from ..attention.cache import append_positions,last_positions
 from ..attention.cache import with_room_for_last,write_last
 
@@ -350,14 +350,6 @@ def _equal(a, b)->bool:
     return a is b or (type(a) is type(b) and bool(a==b))
 
 # %% ../../nbs/30_models/02_tape.ipynb #5e679914
-def state_leaves(
-    state, # Any state
-)->list: # Of tensors
-    "The tensors of a state, in order"
-    found = []
-    map_state(found.append, state)
-    return found
-
 def with_leaves(
     state, # Any state
     leaves:list, # As many tensors as it has
