@@ -259,7 +259,8 @@ def automaton_witness(
             token[5*j+i] = 1.
             if i<3: row[25+5*i+j] = 1.
     read_whole(model.out.weight, rows)
-    lstm,places = model.blocks[0].attention.module,torch.arange(5.)
+    lstm = model.blocks[0].attention.module
+    places = torch.arange(5.)
     for v in range(3):
         own = slice(25+5*v, 30+5*v) # units of this thing
         for gate,sign in (0,1),(2,-1),(3,-1): # input, candidate, output

@@ -6,7 +6,7 @@
 __all__ = ['SURE', 'NEVER', 'BEFORE', 'FADES', 'HALF', 'silent_model', 'undo_norm', 'name_tokens', 'read_whole', 'exam_sequences',
            'right_answers', 'before_silu', 'set_delta', 'full_length', 'write_keys', 'reassigned_witness',
            'following_witness', 'states_witness', 'keep_all', 'set_clock', 'read_clock', 'copying_witness', 'ray',
-           'set_circle', 'period_witness', 'signs', 'signs_witness', 'digits', 'digits_witness']
+           'set_circle', 'period_witness', 'signs', 'signs_witness', 'digits', 'write_digits', 'digits_witness']
 
 # %% ../../nbs/80_exam/07_witness_memory.ipynb #0c225961
 import math
@@ -217,7 +217,8 @@ def states_witness(
     n = name_tokens(model)
     undo_norm(model.blocks[0].norm1, 1)
     layer = model.blocks[0].attention
-    cell,width = layer.cell,layer.n_heads*layer.d_head
+    cell = layer.cell
+    width = layer.n_heads*layer.d_head
     own = torch.arange(RECALL_NOISE, RECALL_KEY)
     m = own.shape[0]
     layer.to_k.weight[0,:n] = -1. # cosines count, not lengths
@@ -263,7 +264,8 @@ def set_clock(
     layer.to_q.weight[:2,always] = torch.tensor([FADES**-COPIED,1.])
     both = torch.tensor([1.,-1.])
     layer.to_v.weight[:2,begins] = both
-    layer.to_v.weight[2:4,always],layer.to_v.weight[2:4,begins] = both,-both
+    layer.to_v.weight[2:4,always] = both
+    layer.to_v.weight[2:4,begins] = -both
     layer.to_out.weight[out:out+4,:4] = torch.eye(4)/4
 
 # %% ../../nbs/80_exam/07_witness_memory.ipynb #6f9a052e
@@ -283,7 +285,8 @@ def read_clock(
         pair = slice(2*c, 2*c+2)
         into.weight[pair,sine] = -steep
         into.bias[pair] = steep*left/math.hypot(left, 1)-torch.arange(2.)
-        away.weight[out+c,pair],away.weight[out+c-1,pair] = step,-step
+        away.weight[out+c,pair] = step
+        away.weight[out+c-1,pair] = -step
 
 # %% ../../nbs/80_exam/07_witness_memory.ipynb #50f67d25
 @torch.no_grad()
@@ -321,7 +324,8 @@ def set_circle(
     names:int, # First of twelve features, one for each place
 )->Tensor: # (4,), what a token has to have in `circle` at first
     "Let a block of cyclical recurrence tell the time, modulo the period"
-    layer,size = block.attention,2*math.sin(math.pi/PERIOD)
+    layer = block.attention
+    size = 2*math.sin(math.pi/PERIOD)
     layer.rem.nu.fill_(SURE); layer.mu.fill_(SURE) # no decay, and no attention
     layer.rem.theta.fill_(2*math.pi/PERIOD)
     both = torch.tensor([1.,-1.])
@@ -374,10 +378,12 @@ def signs_witness(
 )->LM:
     "Weights that keep pairs by the delta rule"
     model = silent_model(name, 'mqar')
-    tokens,layer = model.embed.tokens.weight,model.blocks[0].attention
+    tokens = model.embed.tokens.weight
+    layer = model.blocks[0].attention
     d = layer.d_model
     tokens[:,2:] = signs(MQAR_SYMBOLS, d-2)
-    tokens[:,0],tokens[HALF:,0] = -1.,1. # is it a value?
+    tokens[:HALF,0] = -1.
+    tokens[HALF:,0] = 1. # it is a value
     tokens[:,1] = -tokens[:,0]
     undo_norm(model.blocks[0].norm1, 0, d)
     small = .01*torch.eye(d)
@@ -397,6 +403,17 @@ def digits(
     digit = torch.eye(16)-1/16
     return torch.cat([digit[numbers//16],digit[numbers%16]], 1)
 
+def write_digits(
+    tokens:Tensor, # Embedding of the task `mqar`, changed in place
+)->float: # Sum of the squares of each token
+    "Let keys have digits and a pair of features that says so, and values a vector of signs"
+    tokens[:HALF,:32] = digits(torch.arange(HALF))
+    tokens[:HALF,-2:] = torch.tensor([.5,-.5])
+    squares = 2*15/16+.5
+    tokens[HALF:,32:-2] = signs(HALF, 30)*(squares/30)**.5
+    return squares
+
+# %% ../../nbs/80_exam/07_witness_memory.ipynb #d71a79cb
 @torch.no_grad()
 def digits_witness(
     name:str, # `conv-softmax` or `conv-linear`
@@ -404,16 +421,15 @@ def digits_witness(
 )->LM:
     "Weights that find pairs by their digits"
     model = silent_model(name, 'mqar')
-    tokens,block = model.embed.tokens.weight,model.blocks[0]
-    tokens[:HALF,:32] = digits(torch.arange(HALF))
-    tokens[:HALF,-2:] = torch.tensor([.5,-.5]) # it is a key
-    squares = 2*15/16+.5
-    tokens[HALF:,32:-2] = signs(HALF, 30)*(squares/30)**.5
-    undo_norm(block.norm1, 0, squares)
+    block = model.blocks[0]
+    undo_norm(block.norm1, 0, write_digits(model.embed.tokens.weight))
     block.attention.conv.weight[:32,-2:] = torch.tensor([-.25,1.])
-    layer,sharp = block.attention.layer,100*torch.eye(32)
-    layer.to_q.weight[:32,:32],layer.to_q.weight[:32,-2] = sharp,100/16
-    layer.to_k.weight[:32,:32],layer.to_k.weight[:32,-2] = -4*sharp,-hidden
+    layer = block.attention.layer
+    sharp = 100.
+    layer.to_q.weight[:32,:32] = sharp*torch.eye(32)
+    layer.to_q.weight[:32,-2] = sharp/16 # back to digits of zeros and ones, about
+    layer.to_k.weight[:32,:32] = -4*sharp*torch.eye(32)
+    layer.to_k.weight[:32,-2] = -hidden
     layer.to_v.weight[:30,32:-2] = torch.eye(30)
     layer.to_out.weight[32:-2,:30] = 10*torch.eye(30)
     model.out.bias[:HALF] = NEVER
