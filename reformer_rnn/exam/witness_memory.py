@@ -372,6 +372,7 @@ def signs(
     order = torch.rand(n, d, generator=torch.Generator().manual_seed(0)).argsort(1)
     return 1.-2*(order<d//2)
 
+# %% ../../nbs/80_exam/07_witness_memory.ipynb #4c7a3f6a
 @torch.no_grad()
 def signs_witness(
     name:str, # `conv-delta:1`
