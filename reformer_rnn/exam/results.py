@@ -143,8 +143,8 @@ recall_predictions = (
           ('conv-linear', True, 'a sum reaches back'),
           ('block_recurrent:fixed:skip', True, 'states reach back')),
     *said('period',
-          ('rsa', True, 'a cosine sums over whole periods'),
-          ('rsa:cyclical', True, 'the same, with both heads cyclical'),
+          ('rsa', False, 'a plain decay has no period of twelve'),
+          ('rsa:cyclical', True, 'a cosine tells the time, attention takes votes'),
           ('softmax', False, 'positions that training has not seen')),
 )
 
