@@ -7,6 +7,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'<span class="(\w+)">', r'<span class=\1>'),
     (r'<pre><span></span>', '<pre>'),
     (r'<code class="(?:docutils literal notranslate|literal)">', '<code>'),  # site.css draws it as the theme does
+    (r'<div class="output (?:stream|text_plain) (highlight-[\w-]+) notranslate', r'<div class="\1'),
     (r'(<div class="highlight-[\w-]+) notranslate">', r'\1">'),
     (r'class="table-wrapper colwidths-auto ', 'class="table-wrapper '),
     (r'(<div class="[\w -]+) docutils container"', r'\1 container"'),
@@ -29,6 +30,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'<table class="api-table docutils align-default"', '<table class="api-table docutils"'),  # as wide as its place
     (r'(<a class="headerlink"[^>]*) title="Link to this heading"', r'\1'),
     (r'<div class="(cell|api-member)(?: tag_[\w-]+)* container">', r'<div class=\1>'),
+    (r'<div class="table-wrapper(?: api-table)? container">', '<div class=table-wrapper>'),
     (r'<div class="(cell_(?:in|out)put) container">', r'<div class=\1>'),
     (r'<(t[dh][^>]*)><p>((?:(?!</?p[ >]).)*)</p>\s*</(t[dh])>', r'<\1>\2</\3>'))]  # a cell with one paragraph
 
