@@ -29,7 +29,7 @@ class Carrying:
     ):
         "The state to go on from; a text begins with `initial`, if the model has one"
         if state is not None: return state
-        initial = getattr(self, 'initial', None) # a part like any other, see `begin_with`
+        initial = self._modules.get('initial') # a part like any other, see `begin_with`
         return None if initial is None else initial(rows)
 
     def carried(self):
