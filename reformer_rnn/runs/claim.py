@@ -538,8 +538,8 @@ def number_of(
     claims:list, # Claims, one of which has that name
     results:Results, # Stored records
 )->str: # With its interval; empty if there is none
-    """Our number for one claim, for a sentence, marked if it is firm; `ValueError` for another name,
-    and for results without the stored ledger, which says what is firm"""
+    """Our number for one claim, for a sentence, marked if it is firm; `ValueError` for another
+    name, and for results without the stored ledger, which says what is firm"""
     found = [claim for claim in claims if claim.name==name]
     if len(found)!=1:
         raise ValueError(f'{name!r}: expected the name of one of {len(claims)} claims')

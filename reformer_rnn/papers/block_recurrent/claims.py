@@ -555,7 +555,8 @@ follows('parity beyond the windows', 'parity', 3,
         'In the block behind the windows, states know the parity better than windows',
         above_zero, measure=gained_in_block(3), form='{:+.1%}',
         setting='accuracy in block 3, of 4 tokens, all models with states minus windows')
-follows('parity from block to block', 'parity', 10, 'After 1,000 updates states follow the parity of 40 bits',
+follows('parity from block to block', 'parity', 10,
+        'After 1,000 updates states follow the parity of 40 bits',
         control=parity,
         why='After four times as many updates one seed of two of lstm:single does.')
 cups = follows('three cups within a block', 's3', 1, inside)

@@ -144,6 +144,7 @@ on_second_base = dict(rmt=dict(
     why='Three seeds on the first base had left it open. Nine seeds on the second base were '
         'decided on before its first run.'))
 
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #b763cde2
 beside_base = {
     'kv': 'Against the frozen base the gain is larger.',
     'rmt': 'Every one of 15 seeds is behind the mean of the adapters, two of them by more than a '

@@ -152,7 +152,8 @@ for n,(softmax,linear) in printed.items():
           f'At length {n} a step with linear attention takes {times} as long as with softmax',
           times, factor, near(factor), measure=time_ratio('replicated', n),
           setting="linear over softmax, the replication's model, one CPU thread",
-          other=julia, family='times of table 1', smaller=one_thread, why=reason if n==max(printed) else '')
+          other=julia, family='times of table 1', smaller=one_thread,
+          why=reason if n==max(printed) else '')
 
 # %% ../../../nbs/70_papers/20_linear/09_claims.ipynb #600f6cc3
 crossed = partial(timed, form='{:.0f}',
@@ -226,8 +227,8 @@ copying('small batches prevent convergence', 'Section 3.5',
         measure=mean_of('linear','epochs.masked_accuracy.-1'),
         setting='accuracy after 1,500 updates with batches of 8, three seeds',
         smaller='length 32, 1,500 updates instead of 3,000, and a decoder of width 128',
-        why='Batches of 32 reach 99.6 % in as many updates, with four times the sequences. Whether as '
-            'many sequences in batches of 8 would was not asked.', control=converges)
+        why='Batches of 32 reach 99.6 % in as many updates, with four times the sequences. Whether '
+            'as many sequences in batches of 8 would was not asked.', control=converges)
 own('its own model converges at length 8', 'Section 4.1, figure 2',
     'At length 8 linear attention converges to a loss of 0 in 3,000 steps of 8', '0',
     region=solves, form='{:.1%}', measure=mean_of('linear','epochs.masked_accuracy.-1'),

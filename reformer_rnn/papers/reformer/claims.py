@@ -131,9 +131,9 @@ def cell(tell, name, text, attention, form, region, **more):
 about_seeds = {
     'shared_qk': 'Four of the seven seeds were added when the others were known.',
     'lsh-4': 'Sixteen of the nineteen seeds were added when a cell of the row was open.',
-    'lsh-1': 'After 800 steps two of three seeds with one round were still on the plateau; these runs '
-             'have 4,000. At length 256, where 500 steps do not suffice, seeds differ by tens of '
-             'points, and left three cells of the row open.'}
+    'lsh-1': 'After 800 steps two of three seeds with one round were still on the plateau; '
+             'these runs have 4,000. At length 256, where 500 steps do not suffice, seeds '
+             'differ by tens of points, and left three cells of the row open.'}
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #c2c80084
 cell(patient, 'full attention copies',
