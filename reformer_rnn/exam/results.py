@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 from ..data.exam_tasks import ExamTask,exam_tasks
 from .candidates import all_candidates
 from .cost import cost_rows
-from .run import SOLVED,ExamConfig,best_run,score,test_sequences
+from .run import SOLVED,ExamConfig,best_run,rate_beyond,score,test_sequences
 from .witness import witnesses
 from ..runs.claim import check_alike
 from ..runs.interval import SHARE,Measured,over_seeds
@@ -37,7 +37,7 @@ class ExamCell:
     task:ExamTask # What was asked
     name:str # Name of the candidate
     runs:Runs # One run per seed
-    tried:tuple # Learning rates that the first seed has tried
+    tried:Runs # Those of the first seed, one for each learning rate
 
     def shares(self, size)->list:
         "Right answers at a size, one number per seed; None where the layer could not be run"
@@ -67,8 +67,7 @@ class ExamCell:
     @property
     def at_edge(self)->bool:
         "Is the best learning rate the highest or the lowest of those tried, where more may help?"
-        ends = min(self.tried),max(self.tried)
-        return score(self.runs[0])<=SOLVED and self.runs[0]['rate'] in ends
+        return self.settled and rate_beyond(self.tried) is not None
 
     @property
     def settled(self)->bool:
@@ -89,8 +88,7 @@ def exam_cells(
         chosen = [run for run in own if run['rate']==best['rate']]
         chosen.sort(key=lambda run: run['seed'])
         check_alike(chosen)
-        tried = tuple(run['rate'] for run in first)
-        found[task,name] = ExamCell(exam_tasks[task], name, Runs(chosen), tried)
+        found[task,name] = ExamCell(exam_tasks[task], name, Runs(chosen), Runs(first))
     return found
 
 # %% ../../nbs/80_exam/03_results.ipynb #53e0cf4a

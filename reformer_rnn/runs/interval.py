@@ -105,7 +105,7 @@ class Median(Measured):
     "A median of rounds, with its interval"
 
 class Drawn(Measured):
-    "A number whose interval is made from quartiles or by resampling; beyond it, Student's of its n"
+    "A number whose interval is made from quartiles or by resampling; its tails are Student's"
 
 FEW_ROUNDS = 6 # With fewer, their smallest and largest are no interval of 95 %
 
