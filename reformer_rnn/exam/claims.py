@@ -76,7 +76,9 @@ def about(
                    setting=f'{what}, {named}{trained}')
         two = dict(measure=apart(layer, against, size), region=above_zero, form='{:+.1%}',
                    setting=f'{what}, {layer} minus {against}')
-        exam_claims.state(source, name, place, text, **(same | (two if against else one) | options))
+        models = (layer,against) if against else (layer,)
+        settings = same | (two if against else one) | options
+        exam_claims.state(source, name, place, text, models=models, **settings)
     return state
 
 recall = about('mqar', 'values found among {} pairs')

@@ -353,6 +353,7 @@ class Claim:
     number:float = None # The same as a number, comparable with ours; None where there is none
     region:Region = None # Numbers for which the claim is true
     results:str = '' # Names of the folders of records, separated by blanks
+    models:tuple = () # Models whose records it reads there; empty if it reads all
     # Function of the records of these folders -> `Measured`, or None if they do not hold what it
     # needs
     measure:object = None

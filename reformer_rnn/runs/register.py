@@ -114,6 +114,7 @@ def check_registered(
     for claim in claims:
         for folder in set(claim.results.split())-known:
             for run in results.runs(folder):
+                if claim.models and run['attention'] not in claim.models: continue
                 day = run.get('environment', {}).get('date', '')[:10]
                 if day<since.isoformat(): continue
                 raise ValueError(f'{claim.source}, {claim.name!r}: {folder}/{run["file"]} is of '
