@@ -38,8 +38,8 @@ def pinned(name):
     return dict(line.split('==') for line in lines)[name]
 
 def pip(*args, **kwargs):
-    "Run the pip of the environment with the pins."
-    command = [VENV/'bin'/'python', '-m', 'pip', '--disable-pip-version-check', 'install',
+    "Run the pip of the environment with the pins; Python compiles what is imported, and nobody imports most of it."
+    command = [VENV/'bin'/'python', '-m', 'pip', '--disable-pip-version-check', 'install', '--no-compile',
                '-c', ROOT/'constraints.txt', *args]
     return subprocess.run([str(o) for o in command], cwd=ROOT, **kwargs)
 
