@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['claims', 'COLOURS', 'SURPRISES', 'PRINTED', 'UPDATE', 'claims_experiment', 'ledger', 'verdict_counts',
            'markdown_table', 'counts_markdown', 'undecided_markdown', 'plot_verdicts', 'as_family', 'corrected',
-           'chance_markdown', 'made_so_far', 'registered_markdown', 'verdict_text', 'records_text', 'ours_with_setting',
-           'claim_cells', 'source_markdown', 'surprises_markdown', 'source_commands', 'commands_markdown',
-           'commands_fold', 'printed_numbers', 'not_asked_markdown', 'row_text', 'ledger_changes', 'ClaimsConfig',
-           'text_row', 'run_claims', 'store_ledger']
+           'documents_alone', 'chance_markdown', 'made_so_far', 'registered_markdown', 'verdict_text', 'records_text',
+           'ours_with_setting', 'claim_cells', 'source_markdown', 'surprises_markdown', 'source_commands',
+           'commands_markdown', 'commands_fold', 'printed_numbers', 'not_asked_markdown', 'row_text', 'ledger_changes',
+           'ClaimsConfig', 'text_row', 'run_claims', 'store_ledger']
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #275c40bf
 import re
@@ -75,9 +75,13 @@ def markdown_table(
 def counts_markdown(
     rows:list, # From `ledger`
 )->str: # Markdown
-    "Tabulate how many claims of each document have which verdict"
+    "Tabulate how many claims of each document have which verdict, with two sums"
     counts = verdict_counts(rows)
-    counts.loc[f'all {len(rows)}'] = counts.sum()
+    asked = counts.index==OWN
+    theirs = counts[~asked]
+    sums = pd.DataFrame({f'documents and papers {theirs.to_numpy().sum()}': theirs.sum(),
+                         f'all {len(rows)}': counts.sum()}).T
+    counts = pd.concat([theirs,sums[:1],counts[asked],sums[1:]])
     return markdown_table(('document',*VERDICTS), counts.itertuples())
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #c25d0002
@@ -133,11 +137,20 @@ def corrected(
     families = groupby(asked, itemgetter('family'))
     return {family: as_family(own) for family,own in families.items()}
 
+def documents_alone(
+    rows:list, # From `ledger`
+)->str:
+    "Write `as_family` of the claims that documents and papers make as a sentence"
+    found = as_family([row for row in rows if row['source']!=OWN])
+    return (f'Of the claims of documents and papers alone, {found["decided"]} of {found["tested"]} '
+            f'are decided, and as a family of their own {found["decided"]-len(found["fall"])} '
+            'verdicts remain.')
+
 # %% ../../nbs/90_ledger/01_ledger.ipynb #9f901895
 def chance_markdown(
     rows:list, # From `ledger`
 )->str: # Markdown
-    "Write `as_family` of all rows, and `corrected`, as sentences and a table"
+    "Write `as_family` of all rows and of the documents', and `corrected`, as sentences and a table"
     found = as_family(rows)
     said = (f'Of {found["tested"]} claims with an interval {found["decided"]} are decided. If the '
             'truth of all of them lay on the border, chance alone would decide '
@@ -148,7 +161,7 @@ def chance_markdown(
     families = [(family,own['tested'],own['decided'],own['decided']-len(own['fall']),
                  '; '.join(own['fall'])) for family,own in corrected(rows).items()]
     table = markdown_table(('family','measured','decided','remain','fall'), families)
-    return f'{said}\n\n{table}'
+    return f'{said} {documents_alone(rows)}\n\n{table}'
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #e8effb49
 def made_so_far(
@@ -233,16 +246,16 @@ def surprises_markdown(
     rows:list, # From `ledger`
     names=SURPRISES, # Names of claims
 )->str: # Markdown, with links to the rows on the page
-    "Tabulate some claims: what was said, what was found, and the verdict"
+    "Tabulate some claims: what was said, what was found, the verdict, and the scale of the test"
     kept = firm(rows)
     found = {claim.name: (claim,row) for claim,row in zip(claims, rows, strict=True)}
     def cells(claim, row):
         anchor = re.sub(r'\W+', '-', claim.name.lower()).strip('-')
         verdict = f'{row["verdict"]} {FIRM}' if claim_key(row) in kept else row['verdict']
         link = f'<a href="#claim-{anchor}">{claim.text}</a>'
-        return [cell.replace('%', ' %').replace('  %', ' %').replace('|', '/')
-                for cell in (link,claim.theirs,ours_text(claim, row),verdict,claim.source)]
-    head = 'said','theirs','here','outcome','document'
+        return [cell.replace('%', ' %').replace('  %', ' %').replace('|', '/') for cell in
+                (link,claim.theirs,ours_text(claim, row),verdict,claim.smaller,claim.source)]
+    head = 'said','theirs','here','outcome','tested smaller','document'
     return markdown_table(head, [cells(*found[name]) for name in names])
 
 # %% ../../nbs/90_ledger/01_ledger.ipynb #353ee4bb

@@ -353,7 +353,6 @@ class Claim:
     number:float = None # The same as a number, comparable with ours; None where there is none
     region:Region = None # Numbers for which the claim is true
     results:str = '' # Names of the folders of records, separated by blanks
-    models:tuple = () # Models whose records it reads there; empty if it reads all
     # Function of the records of these folders -> `Measured`, or None if they do not hold what it
     # needs
     measure:object = None
@@ -370,6 +369,7 @@ class Claim:
     control:'Claim' = None
     # Page that explains the number, from the folder of notebooks; empty for a claim without one
     notebook:str = ''
+    models:tuple = () # Models whose records it reads in its folders; empty if it reads all
 
     def __repr__(self): return f'Claim({self.source!r}, {self.name!r})'
 
