@@ -144,7 +144,8 @@ cups('a recurrent network follows permutations', 'Merrill et al. 2024, section 5
 cups('two steps follow permutations', 'Siems et al. 2025, experiments on state tracking',
      'A product of two steps of the delta rule follows three cups',
      'conv-delta_product', 256,
-     why='Weights set by hand do it, at 16,384 moves. This training does not find them.')
+     why='Weights set by hand do it, at 16,384 moves. At a rate of 0.03, which this cell alone has '
+         'tried, the three seeds have 83, 40 and 35 %.')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c564343d
 counting = about('counting', 'right answers after {} steps', ' trained with up to 40')
