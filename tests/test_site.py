@@ -397,6 +397,9 @@ def test_citations_show_their_paper(visit):
     assert not page.locator('[role=tooltip]').count()
     citation.focus()
     assert citation.get_attribute('aria-describedby') == page.locator('[role=tooltip]').get_attribute('id')
+    again = page.locator('a.cite:not([data-paper])').first # the page says each paper once
+    again.hover()
+    assert again.inner_text()[:6] in page.locator('[role=tooltip]').inner_text()
 
 def test_code_opens_by_a_click(visit):
     page = visit((DOCS/'attention'/'linear.html').as_uri())

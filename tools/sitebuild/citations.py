@@ -79,10 +79,11 @@ class Bibliography:
                 self.problems.add(place, f'cites "{key}", which {self.notebook.name} does not list')
                 return found[0]
             mark = f'cite-{anchor(key)}-{1 + sum(o is nb for o in self.cited[key])}'
+            # site.js shows the paper beside every citation; a page says it once
+            paper = '' if nb in self.cited[key] else f' data-paper="{escape(plain(self.texts[key]))}"'
             self.cited[key].append(nb)
             href = nb.link(f'{self.notebook.page}.html#{anchor(key)}')
-            return (f'<a class="cite" id="{mark}" href="{href}" '
-                    f'data-paper="{escape(plain(self.texts[key]))}">{found[0]}<sup>{self.number[key]}</sup></a>')
+            return f'<a class="cite" id="{mark}" href="{href}"{paper}>{found[0]}<sup>{self.number[key]}</sup></a>'
         return rewrite(text, prose=lambda piece: CITED.sub(linked, piece))
 
     def render(self, text):

@@ -296,6 +296,7 @@ def robust(change, length, smaller, why, control=None):
         smaller=f'2 layers of width 64, one symbol, {smaller}', why=why, control=control,
         notebook='70_papers/40_block_recurrent/01_recall')
 
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #809cf4cb
 twice = 'stretched to twice the length'
 seen = ask(
     'windows see the stretched answer', 'Our control of Muntean 2023, section 2.2',
@@ -332,6 +333,8 @@ state(
     smaller='bytes instead of words, models of two blocks, four passes through 90 KB',
     why='Registered when two older pairs had left it open. The two exceptions are `relative` and '
         '`rsa`, `brt` and `rsa-brt`.')
+
+# %% ../../../nbs/70_papers/50_gpt2/09_claims.ipynb #d96dc64b
 for memory in memories:
     ask(
         f'{memory} converges slowly', 'Muntean 2023, section 1, said of recurrent networks',

@@ -374,6 +374,8 @@ text('reversible layers are free',
      setting='reversible minus ordinary, full attention with shared queries and keys',
      smaller='2 layers of width 128, 1,820 steps, rows of 256 bytes',
      why='Three pairs of 440 steps had left it open; these six were fixed before the first run.')
+
+# %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #f8f8a28a
 text('reversible hashed layers are free',
      'Kitaev et al. 2020, abstract',
      'The whole Reformer, with hashing and reversible layers, performs on a par with a transformer',
