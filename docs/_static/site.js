@@ -76,14 +76,15 @@ function previewCitations() {
   const show = citation => {
     hide();
     shown = document.body.appendChild(document.createElement('div'));
-    Object.assign(shown, {className: 'preview', id: 'preview', textContent: citation.dataset.paper, citation});
+    Object.assign(shown, {className: 'preview', id: 'preview', textContent: papers.get(citation.href), citation});
     shown.setAttribute('role', 'tooltip');
     citation.setAttribute('aria-describedby', 'preview');
     const place = citation.getBoundingClientRect(), above = place.top > shown.offsetHeight + 80;
     shown.style.left = `${Math.max(8, Math.min(place.left, document.documentElement.clientWidth - shown.offsetWidth - 8)) + scrollX}px`;
     shown.style.top = `${(above ? place.top - shown.offsetHeight - 6 : place.bottom + 6) + scrollY}px`;
   };
-  for (const citation of document.querySelectorAll('a.cite[data-paper]')) {
+  const papers = new Map([...document.querySelectorAll('a.cite[data-paper]')].map(first => [first.href, first.dataset.paper]));
+  for (const citation of document.querySelectorAll('a.cite')) {
     citation.addEventListener('mouseenter', () => show(citation));
     citation.addEventListener('focus', () => show(citation));
     citation.addEventListener('mouseleave', hide);
