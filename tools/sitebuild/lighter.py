@@ -18,7 +18,7 @@ CHANGES = [(re.compile(pattern, re.S), shorter) for pattern, shorter in (
     (r'<script>\s+(document\.body\.dataset\.theme[^<]*?);\s+</script>', r'<script>\1</script>'),
     (r'class="reference internal"', 'class=reference'),
     (r'(<math[^>]*) display="inline"', r'\1'),  # as formulas are by themselves
-    (r'<tr class="row-(?:odd|even)">', '<tr>'),
+    (r'<tr class="row-(?:odd|even)"', '<tr'),
     (r'<th class="head">', '<th>'),
     # site.js draws the button, which does nothing without it
     (r'(<button class="theme-toggle"[^>]*>)(?:\s*<svg class="theme-icon[^>]*></svg>)+\s*', r'\1'),
