@@ -16,7 +16,7 @@ VENV = ROOT/'.venv'
 CPU_INDEX = 'https://download.pytorch.org/whl/cpu'
 # What fastai requires and only loads for pictures and for spaCy's tokens
 LEFT_OUT = 'torchvision', 'spacy'
-# GB on disk on Linux with PyTorch for the CPU, with what Python compiles in use (a tenth of it, estimated for
+# GB on disk on Linux with PyTorch for the CPU, with what Python compiles in use (a sixth of it, estimated for
 # demo and lab); and what the build for CUDA adds
 SIZES = dict(demo=1.5, lab=1.6, all=2.5)
 CUDA = 4.0

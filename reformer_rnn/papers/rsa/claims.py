@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['absolute_changes', 'SIMPLE', 'RSA', 'rsa_claims', 'state', 'forecasts', 'small_forecast', 'unlike_forecast',
-           'unrun_hours', 'more_seeds', 'headroom', 'both', 'tested', 'tested_folders', 'in_most', 'won', 'etth1',
-           'open_forecast', 'one_reading', 'short_reading', 'few_letters', 'two_layers', 'small_and_large', 'language',
-           'text', 'changes', 'near', 'letters', 'blocks', 'cost', 'mean_change', 'settings_won', 'settings_counted',
-           'order_matters', 'beats_simple', 'beats_frequencies', 'settings_learned', 'first_drop', 'parameters_a_layer',
-           'epoch_ratio', 'error_claim', 'learned', 'own', 'split_agreement']
+           'unrun_hours', 'more_seeds', 'headroom', 'fresh', 'both', 'tested', 'tested_folders', 'in_most', 'won',
+           'etth1', 'open_forecast', 'one_reading', 'short_reading', 'few_letters', 'two_layers', 'small_and_large',
+           'language', 'text', 'changes', 'near', 'letters', 'blocks', 'cost', 'mean_change', 'settings_won',
+           'settings_counted', 'order_matters', 'beats_simple', 'beats_frequencies', 'settings_learned', 'first_drop',
+           'parameters_a_layer', 'epoch_ratio', 'error_claim', 'learned', 'own', 'split_agreement']
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #77358cad
 from functools import partial
@@ -132,6 +132,7 @@ more_seeds = {
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #278fcb6c
 headroom = {} # Kind of error and setting -> claim that an Informer has learned something there
+fresh = {('ETTm1',96): 'forecast_fresh/ETTm1-96'} # Setting -> Informers that were registered
 both = [setting for setting,errors in published_errors.items()
         if published_change(errors, SOURCES[0]) is not None]
 tested = [setting for setting in both if setting not in unrun_hours]
@@ -141,8 +142,9 @@ for kind,error in (('squared','mse'),('absolute','mae')):
             OWN, f'an Informer beats simple forecasts of {data}, {horizon} rows, {kind} error',
             'Our control of Coulson et al. 2024, table 1',
             'An Informer beats the last row, the last day, and the mean of the training part',
-            region=below_zero, results=f'forecast/{data}-{horizon}', measure=beats_simple(error),
-            form='{:+.3f}', setting=f'{kind} error, Informer minus the best simple forecast',
+            region=below_zero, measure=beats_simple(error), form='{:+.3f}',
+            results=fresh.get((data,horizon), f'forecast/{data}-{horizon}'),
+            setting=f'{kind} error, Informer minus the best simple forecast',
             smaller=unlike_forecast, notebook='70_papers/30_rsa/03_forecast_results')
 
 # %% ../../../nbs/70_papers/30_rsa/09_claims.ipynb #afbab29b
