@@ -145,15 +145,15 @@ cups('a recurrent network follows permutations', 'Merrill et al. 2024, section 5
 cups('two steps follow permutations', 'Siems et al. 2025, experiments on state tracking',
      'A product of two steps of the delta rule follows three cups',
      'conv-delta_product', 256,
-     why='Weights set by hand do it, at 16,384 moves. At a rate of 0.03, which this cell alone has '
-         'tried, the three seeds have 83, 40 and 35 %.')
+     why='Weights set by hand do it, at 16,384 moves. At a rate of 0.03, beyond the three '
+         'that all cells have tried, the seeds have 83, 40 and 35 %.')
 
 # %% ../../nbs/80_exam/09_claims.ipynb #c564343d
 counting = about('counting', 'right answers after {} steps', ' trained with up to 40')
 lstm_counts = counting(
-         'a recurrent network counts modulo five', 'Delétang et al. 2023, cycle navigation',
-         'A recurrent network learns to count modulo five, also on longer inputs',
-         'lstm', 256)
+    'a recurrent network counts modulo five', 'Delétang et al. 2023, cycle navigation',
+    'A recurrent network learns to count modulo five, also on longer inputs',
+    'lstm', 256)
 counting('training finds no count in reflections', 'Our question to Grazzi et al. 2025, theorem 2',
          'Two blocks of reflections, which could count modulo five, do not learn it beyond the '
          'lengths of training',

@@ -220,8 +220,9 @@ cell(full_length, 'full fails under hashing',
      'A model trained with full attention fails when it is evaluated with eight rounds of hashing',
      'shared_qk', 'LSH-8', at_most(.1, '{:.0%}'),
      setting='accuracy under eight rounds, trained with full attention',
-     why='The report gave keys of another length to hashed than to full attention; here '
-          'both use keys of length 1. At lengths 256 and 512 it is 100 %.')
+     why=about_seeds['shared_qk']+
+         ' The report gave keys of another length to hashed than to full attention; here '
+         'both use keys of length 1. At lengths 256 and 512 it is 100 %.')
 claim('more rounds are no help to full', 'Results, table, row Full',
       'Under eight rounds the fully trained model is worse than under one',
       '-3.19 %', -.0319, below_zero,
@@ -247,7 +248,7 @@ full_length('hashed models work under full', 'Discrepancy, item 2',
             '46.54 % (LSH-4)', .4654, at_least(.1, '{:.0%}'),
             measure=scored('lsh-4','full'),
             setting='accuracy under full attention, trained with four rounds',
-            why='At lengths 256 and 512 it is 100 and 99.7 %.')
+            why=about_seeds['lsh-4']+' At lengths 256 and 512 it is 100 and 99.7 %.')
 
 # %% ../../../nbs/70_papers/10_reformer/09_claims.ipynb #1462d6c1
 full_length('fewer rounds in training, better under full',
